@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench.c: the verb `bench`: one job after the other, then the outputs. */
+#include "bench/bench_google.h"
+#include "bench/bench_json.h"
+#include "bench/bench_options.h"
+#include "bench/bench_report.h"
+#include "bench/bench_rows.h"
+#include "bench/bench_run.h"
+#include "bench/progress.h"
+#include "bench/result.h"
+#include "bench/verbs.h"
+#include "dispatch/override.h"
+
+#include <stdio.h>
+
+/* What the progress line needs to place a job in the whole. */
+typedef struct whole_run {
+    sattn_progress line;
+    size_t job, n_jobs;
+} whole_run;
+
+static void on_progress(void *context, double done, const char *what)
+{
+    whole_run *const run = context;
+    sattn_progress_update(&run->line, ((double)run->job + done) / (double)run->n_jobs, what);
+}
+
+static bool table_wanted(const sattn_bench_options *options)
+{
+    return !options->json && !options->google_display;
+}
+
+static int run_jobs(const sattn_bench_options *options, const sattn_environment *environment,
+                    sattn_bench_jobs *list)
+{
+    whole_run run = {.n_jobs = list->count};
+    const int64_t cache = environment->l3_bytes > 0 ? environment->l3_bytes : environment->l2_bytes;
+    const sattn_bench_setting setting = {.dataset = options->dataset,
+                                         .seconds = options->seconds,
+                                         .read_isa = environment->isa,
+                                         .cache_bytes = cache,
+                                         .progress = on_progress,
+                                         .progress_context = &run};
+    int code = SATTN_EXIT_GOOD;
+    sattn_progress_begin(&run.line);
+    for (; run.job < list->count; ++run.job) {
+        sattn_bench_job *const job = &list->jobs[run.job];
+        sattn_bench_run_job(job, &setting);
+        sattn_progress_clear(&run.line);
+        if (table_wanted(options))
+            sattn_bench_print_job(job);
+        else if (*job->error)
+            fprintf(stderr, "simdattn bench: %s: %s\n", job->shape->name, job->error);
+        if (sattn_bench_job_failed(job) && code == SATTN_EXIT_GOOD)
+            code = job->unreadable ? SATTN_EXIT_USAGE : SATTN_EXIT_FAILED;
+    }
+    return code;
+}
+
+/* Writes --out and --json. */
+static int write_document(const sattn_bench_options *options, const sattn_environment *environment,
+                          const sattn_pin *pin, const sattn_bench_jobs *list)
+{
+    if (!options->out && !options->json)
+        return SATTN_EXIT_GOOD;
+    char error[512] = "out of memory for the result document";
+    json_t *const document = sattn_bench_document(list, options, environment, pin);
+    bool good = document != NULL;
+    if (good && options->out)
+        good = sattn_result_write(document, options->out, error, sizeof error);
+    if (good && options->json && !sattn_result_print(document, stdout)) {
+        snprintf(error, sizeof error, "the document could not be written to standard output");
+        good = false;
+    }
+    json_decref(document);
+    if (good)
+        return SATTN_EXIT_GOOD;
+    fprintf(stderr, "simdattn bench: %s\n", error);
+    return SATTN_EXIT_FAILED;
+}
+
+static bool nothing_measured(const sattn_bench_jobs *list)
+{
+    for (size_t j = 0; j < list->count; ++j)
+        for (size_t r = 0; r < list->jobs[j].n_rows; ++r)
+            if (list->jobs[j].rows[r].state == SATTN_ROW_MEASURED)
+                return false;
+    return true;
+}
+
+static int run_all(const sattn_bench_options *options, sattn_bench_jobs *list)
+{
+    sattn_environment environment;
+    sattn_pin pin;
+    sattn_environment_read(NULL, &environment);
+    sattn_pin_begin(&pin, -1, NULL);
+    if (table_wanted(options))
+        sattn_bench_print_header(&environment, &pin);
+    const int64_t begin = sattn_now_ns();
+    int code = run_jobs(options, &environment, list);
+    const double seconds = (double)(sattn_now_ns() - begin) * 1e-9;
+    const int written = write_document(options, &environment, &pin, list);
+    if (table_wanted(options))
+        sattn_bench_print_footer(list, seconds, written == SATTN_EXIT_GOOD ? options->out : NULL);
+    sattn_pin_end(&pin);
+    if (options->google_display || options->google_out)
+        sattn_bench_google_report(list, &environment, options->google_display);
+    if (code == SATTN_EXIT_GOOD && nothing_measured(list))
+        code = SATTN_EXIT_NOTHING;
+    return code != SATTN_EXIT_GOOD ? code : written;
+}
+
+static int select_and_run(sattn_bench_options *options, sattn_bench_jobs *list)
+{
+    sattn_overrides overrides;
+    char error[512];
+    if (sattn_overrides_get(NULL, &overrides) != SATTN_OK) {
+        fprintf(stderr, "simdattn bench: %s\n", sattn_last_error());
+        return SATTN_EXIT_USAGE;
+    }
+    const int code = sattn_bench_select(options, overrides.usable, list);
+    if (code != SATTN_EXIT_GOOD)
+        return code;
+    if (options->list || options->list_tests) {
+        sattn_bench_print_list(list, options->list_tests);
+        return SATTN_EXIT_GOOD;
+    }
+    if (!sattn_bench_google_begin(options))
+        return SATTN_EXIT_USAGE;
+    const char *const outs[] = {options->out, options->google_out};
+    for (size_t o = 0; o < 2; ++o)
+        if (outs[o] && !sattn_result_check_path(outs[o], error, sizeof error)) {
+            fprintf(stderr, "simdattn bench: %s\n", error);
+            return SATTN_EXIT_USAGE;
+        }
+    return run_all(options, list);
+}
+
+int sattn_verb_bench(int argc, char **argv)
+{
+    sattn_bench_options options;
+    sattn_bench_jobs list = {0};
+    int code = SATTN_EXIT_USAGE;
+    if (sattn_bench_options_parse(argc, argv, &options)) {
+        if (options.help) {
+            sattn_bench_help();
+            code = SATTN_EXIT_GOOD;
+        } else {
+            code = select_and_run(&options, &list);
+        }
+    }
+    sattn_bench_jobs_free(&list);
+    sattn_bench_options_free(&options);
+    return code;
+}

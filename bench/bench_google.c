@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_google.c: rounds interleave the rows of a shape with each other and with their references,
+ * which Google Benchmark, running one benchmark after the other, cannot do. So the rounds come
+ * first, and each becomes a repetition whose manual time is the one measured. The cpu_time in its
+ * outputs is that of handing over; the files of --out have the measured one. */
+#include "bench/bench_google.h"
+
+#include "bench/shim.h"
+
+#include <stdlib.h>
+
+typedef struct replay {
+    const sattn_bench_row *row;
+    int next; /* round */
+} replay;
+
+static void replay_round(sattn_shim_state *state, void *context)
+{
+    replay *const self = context;
+    const sattn_bench_row *const row = self->row;
+    const sattn_measure_result *const m = &row->measured;
+    if (row->state != SATTN_ROW_MEASURED) {
+        sattn_shim_skip_with_error(state, *row->why ? row->why : "not run");
+        return;
+    }
+    const int round = self->next < m->time_ns.n ? self->next : m->time_ns.n - 1;
+    ++self->next;
+    const double scale = row->time_ns / m->time_ns.median;
+    while (sattn_shim_keep_running(state))
+        sattn_shim_set_iteration_time(state, m->times[round] * scale * 1e-9);
+    sattn_shim_counter(state, "simdattn_gflop_per_s", row->work.flops / m->times[round],
+                       SATTN_SHIM_VALUE);
+    sattn_shim_counter(state, "simdattn_gb_per_s", row->work.bytes / m->times[round],
+                       SATTN_SHIM_VALUE);
+    if (m->bound >= 0)
+        sattn_shim_counter(state, "simdattn_share", m->shares[m->bound][round], SATTN_SHIM_VALUE);
+    sattn_shim_counter(state, "simdattn_err", row->verified.worst_error, SATTN_SHIM_VALUE);
+    sattn_shim_counter(state, "simdattn_err_bound", row->verified.worst_bound, SATTN_SHIM_VALUE);
+    if (*row->part)
+        sattn_shim_label(state, row->part);
+}
+
+bool sattn_bench_google_begin(sattn_bench_options *options)
+{
+    sattn_shim_initialize(&options->google_argc, options->google_argv);
+    return !sattn_shim_report_unrecognized(options->google_argc, options->google_argv);
+}
+
+void sattn_bench_google_report(sattn_bench_jobs *list, const sattn_environment *environment,
+                               bool display)
+{
+    size_t n_rows = 0;
+    for (size_t j = 0; j < list->count; ++j)
+        n_rows += list->jobs[j].n_rows;
+    replay *const replays = calloc(n_rows ? n_rows : 1, sizeof *replays);
+    if (!replays)
+        return;
+    size_t at = 0;
+    for (size_t j = 0; j < list->count; ++j)
+        for (size_t r = 0; r < list->jobs[j].n_rows; ++r) {
+            const sattn_bench_row *const row = &list->jobs[j].rows[r];
+            replays[at].row = row;
+            const sattn_shim_options options = {
+                .manual_time = true,
+                .iterations = 1,
+                .repetitions = row->state == SATTN_ROW_MEASURED ? row->measured.time_ns.n : 1};
+            sattn_shim_register(row->name, replay_round, &replays[at++], &options);
+        }
+    sattn_shim_add_context("simdattn_cpu_model", environment->cpu_model);
+    sattn_shim_add_context("simdattn_compiler", environment->compiler);
+    sattn_shim_add_context("simdattn_commit", environment->commit);
+    sattn_shim_run(display ? SATTN_SHIM_STDOUT : SATTN_SHIM_QUIET);
+    sattn_shim_shutdown();
+    free(replays);
+}

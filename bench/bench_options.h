@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_options.h: the options of `simdattn bench`. */
+#ifndef SATTN_BENCH_BENCH_OPTIONS_H
+#define SATTN_BENCH_BENCH_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A comma list, taken apart. */
+typedef struct sattn_names {
+    char *text; /* what the names point into */
+    const char **names;
+    size_t count; /* 0: not given */
+} sattn_names;
+
+bool sattn_names_have(const sattn_names *list, const char *name);
+
+typedef enum sattn_cache_state { SATTN_WARM = 1, SATTN_COLD = 2 } sattn_cache_state;
+
+typedef struct sattn_bench_options {
+    const char *preset_name;
+    unsigned preset;
+    sattn_names ops, isas, kernels, shapes;
+    unsigned cache; /* set of sattn_cache_state; 0: as the preset says */
+    double seconds; /* of measuring, per row */
+    const char *out, *dataset;
+    bool list, json, help;
+    /* Google Benchmark's, of which the first two are followed here */
+    const char *filter;
+    bool list_tests;
+    bool google_display; /* its own output instead of the table */
+    const char *google_out;
+    int google_argc;
+    char **google_argv; /* the rest, to be handed over; [0] is the program */
+} sattn_bench_options;
+
+/* False: wrong usage or no memory; a sentence about it has gone to stderr. To be freed either way.
+ */
+bool sattn_bench_options_parse(int argc, char **argv, sattn_bench_options *options);
+void sattn_bench_options_free(sattn_bench_options *options);
+
+void sattn_bench_help(void);
+
+#endif

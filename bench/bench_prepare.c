@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_prepare.c: cuts slow rows to what fits their time, and refuses to time a wrong kernel. */
+#include "bench/bench_prepare.h"
+
+#include "bench/measure.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    PROBE_CALLS = 3,
+    PROBE_ROWS = 32, /* query rows of a probe where rows can be cut */
+    SAMPLED_HEADS = 4,
+    SAMPLED_ROWS = 32, /* per head, besides first, last and tile edges */
+    SEED = 7,
+};
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many of `unit`s that take `seconds` each fit. */
+static int64_t fitting(double allowed, double seconds, int64_t most)
+{
+    const double n = allowed / (seconds > 1e-9 ? seconds : 1e-9);
+    return n < 1 ? 1 : n >= (double)most ? most : (int64_t)n;
+}
+
+/* Seconds of one call, the best of a few: the first one touches memory that nobody has touched yet,
+ * and another may be interrupted. */
+static bool probe(sattn_bench_row *row, const sattn_workload *workload,
+                  const sattn_attention_args *args, int64_t *cursor, double *seconds)
+{
+    sattn_bench_call call;
+    if (!sattn_bench_call_open(&call, workload, args, row->kernel->name, cursor, row->why,
+                               sizeof row->why))
+        return false;
+    int64_t best = INT64_MAX;
+    for (int i = 0; i < PROBE_CALLS; ++i) {
+        const int64_t begin = sattn_now_ns();
+        sattn_bench_call_run(&call);
+        best = smaller(best, sattn_now_ns() - begin);
+    }
+    *seconds = (double)best * 1e-9;
+    sattn_bench_call_close(&call);
+    return true;
+}
+
+/* Sets how much of the shape the row runs; false if the kernel refused. */
+static bool choose_part(sattn_bench_row *row, const sattn_workload *workload, int64_t *cursor,
+                        double slow_seconds, sattn_attention_args *args)
+{
+    *args = workload->args;
+    row->n_kv_heads = args->n_kv_heads;
+    row->n_rows = args->n_q;
+    if (row->kind == SATTN_ROW_HAND || args->n_kv_heads == 0 || args->n_q == 0)
+        return true;
+    const int64_t probe_rows =
+        sattn_workload_can_cut_rows(workload) ? smaller(args->n_q, PROBE_ROWS) : args->n_q;
+    const sattn_attention_args little = sattn_workload_part(workload, 1, probe_rows);
+    double seconds;
+    if (!probe(row, workload, &little, cursor, &seconds))
+        return false;
+    const double row_seconds = seconds / (double)probe_rows;
+    const double head_seconds = row_seconds * (double)args->n_q;
+    const int64_t all_heads = args->batch * args->n_kv_heads;
+    const int64_t heads = fitting(slow_seconds, head_seconds, all_heads);
+    const bool cut_rows = head_seconds > slow_seconds && probe_rows < args->n_q;
+    if (heads == all_heads && !cut_rows)
+        return true;
+    row->n_kv_heads = smaller(heads, args->n_kv_heads);
+    if (cut_rows) {
+        const int64_t rows = fitting(slow_seconds, row_seconds, args->n_q);
+        row->n_rows = rows > probe_rows ? rows : probe_rows;
+        snprintf(row->part, sizeof row->part, "%lld of %lld rows of 1 head", (long long)row->n_rows,
+                 (long long)args->n_q);
+    } else {
+        const int64_t group = args->n_q_heads / args->n_kv_heads;
+        snprintf(row->part, sizeof row->part, "%lld of %lld heads",
+                 (long long)(row->n_kv_heads * group), (long long)(args->batch * args->n_q_heads));
+    }
+    *args = sattn_workload_part(workload, row->n_kv_heads, row->n_rows);
+    return true;
+}
+
+/* Every byte of set 0's output becomes part of a NaN: what a kernel leaves out shows. */
+static void poison_output(const sattn_workload *workload)
+{
+    const sattn_attention_args *const a = &workload->args;
+    const size_t elements =
+        (size_t)a->batch * (size_t)a->n_q_heads * (size_t)a->n_q * (size_t)a->d_v;
+    memset(a->o.data, 0xff, elements * sizeof(float));
+}
+
+static bool verify(sattn_bench_row *row, const sattn_attention_args *args)
+{
+    const sattn_verify_selection selection = {.tile_queries = row->kernel->tile_rows,
+                                              .n_random = SAMPLED_ROWS,
+                                              .n_heads = SAMPLED_HEADS,
+                                              .seed = SEED};
+    const char *why = "";
+    sattn_verify_result_init(&row->verified);
+    const sattn_status status =
+        sattn_verify_attention(args, &selection, NULL, &row->verified, &why);
+    if (status != SATTN_OK) {
+        snprintf(row->why, sizeof row->why, "cannot be verified: %s", why);
+        return false;
+    }
+    if (sattn_verify_passed(&row->verified))
+        return true;
+    const int used = snprintf(row->why, sizeof row->why, "wrong: ");
+    sattn_verify_describe(&row->verified, row->why + used, sizeof row->why - (size_t)used);
+    return false;
+}
+
+void sattn_bench_prepare(sattn_bench_row *row, const sattn_workload *workload, int64_t *cursor,
+                         double slow_seconds, sattn_bench_call *call)
+{
+    sattn_attention_args args;
+    row->state = SATTN_ROW_FAILED;
+    *call = (sattn_bench_call){0};
+    if (!choose_part(row, workload, cursor, slow_seconds, &args) ||
+        !sattn_bench_call_open(call, workload, &args, row->kernel->name, cursor, row->why,
+                               sizeof row->why))
+        return;
+    row->work = sattn_work_of(&args);
+    poison_output(workload);
+    *cursor = 0;
+    sattn_bench_call_run(call);
+    if (call->status != SATTN_OK)
+        snprintf(row->why, sizeof row->why, "refused: %s", sattn_last_error());
+    else if (verify(row, &args))
+        row->state = SATTN_ROW_READY;
+    if (row->state != SATTN_ROW_READY)
+        sattn_bench_call_close(call);
+}

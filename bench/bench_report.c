@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_report.c: the table. Errors are in units of 2^-24 sum_k p_k |v_k|, as bench/verify has
+ * them.
+ */
+#include "bench/bench_report.h"
+
+#include "bench/bench_run.h"
+#include "bench/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    COLUMN_KERNEL,
+    COLUMN_TIME,
+    COLUMN_SPREAD,
+    COLUMN_RATE,
+    COLUMN_SHARE,
+    COLUMN_SCALAR,
+    COLUMN_AUTOVEC,
+    COLUMN_ERROR,
+    COLUMN_NOTE,
+    N_COLUMNS
+};
+
+/* With the unit of the rate that fits the shape. */
+static void make_columns(bool memory, sattn_table_column columns[N_COLUMNS])
+{
+    const sattn_table_column all[N_COLUMNS] = {
+        {"  kernel", 32, false}, {"time", 7, true},
+        {"spread", 7, true},     {memory ? "GB/s" : "GFLOP/s", 7, true},
+        {"of bound", 10, true},  {"scalar", 7, true},
+        {"autovec", 7, true},    {"error / max", 12, true},
+        {"", 0, false},
+    };
+    memcpy(columns, all, sizeof all);
+}
+
+/* Three significant digits and a unit. */
+static void format_time(double ns, char *text, size_t size)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    int unit = 0;
+    while (unit < 3 && ns >= 999.5) {
+        ns /= 1000;
+        ++unit;
+    }
+    const int decimals = ns >= 99.95 ? 0 : ns >= 9.995 ? 1 : 2;
+    snprintf(text, size, "%.*f %s", decimals, ns, units[unit]);
+}
+
+static void format_factor(double factor, char *text, size_t size)
+{
+    if (isfinite(factor))
+        snprintf(text, size, "%.*fx", factor >= 99.95 ? 0 : factor >= 9.995 ? 1 : 2, factor);
+    else
+        snprintf(text, size, "-");
+}
+
+/* Few query rows: what counts is how fast K and V are read. */
+static bool counts_bytes(const sattn_bench_job *job)
+{
+    return job->phase != SATTN_PHASE_PREFILL;
+}
+
+void sattn_bench_print_header(const sattn_environment *environment, const sattn_pin *pin)
+{
+    char cpu[32];
+    if (pin->cpu >= 0)
+        snprintf(cpu, sizeof cpu, "on CPU %d", pin->cpu);
+    else
+        snprintf(cpu, sizeof cpu, "not pinned");
+    printf("%s (%s), %s, %.16s, commit %.9s%s, 1 thread %s\n", environment->cpu_model,
+           environment->isa, environment->compiler, environment->date, environment->commit,
+           environment->commit_dirty == SATTN_YES ? "+" : "", cpu);
+}
+
+static void add_measured(sattn_table *table, const sattn_bench_job *job, const sattn_bench_row *row)
+{
+    char text[64];
+    const sattn_stat *const time = &row->measured.time_ns;
+    format_time(row->time_ns, text, sizeof text);
+    sattn_table_set(table, COLUMN_TIME, "%s", text);
+    sattn_table_set(table, COLUMN_SPREAD, "%s%.1f%%",
+                    row->measured.status == SATTN_MEASURE_TAINTED ? "~" : "",
+                    100 * (time->p90 - time->p10) / time->median);
+    const double rate =
+        (counts_bytes(job) ? row->work.bytes : row->work.flops) / time->median; /* 1e9 per s */
+    sattn_table_set(table, COLUMN_RATE, "%.*f", rate >= 9.995 ? 1 : 2, rate);
+    if (row->bound)
+        sattn_table_set(table, COLUMN_SHARE, "%.1f%% %-4s",
+                        100 * row->measured.share[row->measured.bound].median, row->bound);
+    format_factor(row->over_scalar, text, sizeof text);
+    sattn_table_set(table, COLUMN_SCALAR, "%s", text);
+    format_factor(row->over_autovec, text, sizeof text);
+    sattn_table_set(table, COLUMN_AUTOVEC, "%s", text);
+    sattn_table_set(table, COLUMN_ERROR, "%.1f / %.0f", row->verified.worst_error,
+                    row->verified.worst_bound);
+    sattn_table_set(table, COLUMN_NOTE, "%s", row->part);
+}
+
+static void print_title(const sattn_bench_job *job)
+{
+    char sizes[160], less[96] = "";
+    const sattn_shape *const s = &job->run_shape;
+    sattn_shape_describe(s, sizes, sizeof sizes);
+    if (s->source_batch > s->batch)
+        snprintf(less, sizeof less, " (B=%lld in the source)", (long long)s->source_batch);
+    else if (s->source_heads > s->n_q_heads)
+        snprintf(less, sizeof less, " (H=%lld in the source)", (long long)s->source_heads);
+    printf("\n%s, %s: %s%s", job->shape->name, sattn_cache_name(job->cache), sizes, less);
+    if (s->without)
+        printf(", without %s", s->without);
+    if (job->cache == SATTN_COLD && job->n_sets > 0)
+        printf(", %lld sets of %.3g MB", (long long)job->n_sets, (double)job->set_bytes / 1e6);
+    for (size_t r = 0; r < job->n_rows; ++r)
+        if (job->rows[r].state == SATTN_ROW_MEASURED) {
+            printf(", %d rounds", job->rows[r].measured.rounds);
+            break;
+        }
+    fputc('\n', stdout);
+}
+
+void sattn_bench_print_job(const sattn_bench_job *job)
+{
+    print_title(job);
+    if (*job->error || *job->skipped) {
+        printf("  %s: %s\n", *job->error ? "failed" : "skipped",
+               *job->error ? job->error : job->skipped);
+        return;
+    }
+    sattn_table_column columns[N_COLUMNS];
+    sattn_table table;
+    make_columns(counts_bytes(job), columns);
+    sattn_table_init(&table, columns, N_COLUMNS);
+    for (size_t r = 0; r < job->n_rows; ++r) {
+        const sattn_bench_row *const row = &job->rows[r];
+        if (row->state != SATTN_ROW_MEASURED || !sattn_table_add_row(&table))
+            continue;
+        sattn_table_set(&table, COLUMN_KERNEL, "%c %s", row->chosen ? '*' : ' ', row->kernel->name);
+        add_measured(&table, job, row);
+    }
+    sattn_table_print(&table, stdout, true, 0);
+    sattn_table_free(&table);
+    for (size_t r = 0; r < job->n_rows; ++r)
+        if (job->rows[r].state == SATTN_ROW_FAILED)
+            printf("%c %s  FAILED\n  %s\n", job->rows[r].chosen ? '*' : ' ',
+                   job->rows[r].kernel->name, job->rows[r].why);
+    fflush(stdout);
+}
+
+void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, const char *out)
+{
+    size_t measured = 0, failed = 0, failed_jobs = 0, skipped = 0;
+    for (size_t j = 0; j < list->count; ++j) {
+        const sattn_bench_job *const job = &list->jobs[j];
+        failed_jobs += *job->error != '\0';
+        skipped += *job->skipped != '\0';
+        for (size_t r = 0; r < job->n_rows; ++r) {
+            measured += job->rows[r].state == SATTN_ROW_MEASURED;
+            failed += job->rows[r].state == SATTN_ROW_FAILED;
+        }
+    }
+    fputs("\n"
+          "*         the kernel that the dispatcher takes for this shape\n"
+          "time      of the whole shape, median of the rounds; spread: 10th to 90th percentile, "
+          "with\n"
+          "          ~ where too few rounds were free of preemption, throttling and steal\n"
+          "of bound  share of a loop that only multiplies and adds at the kernel's ISA (fma), or "
+          "only\n"
+          "          reads this K and V (read), run in turn with the kernel\n"
+          "scalar    speed-up over strict scalar code; autovec: over the same plain C, vectorized "
+          "by\n"
+          "          the compiler for the kernel's ISA\n"
+          "error     worst one, and the bound that it must keep, in units of 2^-24 sum p|v|\n\n",
+          stdout);
+    printf("%zu rows measured in %.0f s", measured, seconds);
+    if (skipped)
+        printf(", %zu shapes skipped", skipped);
+    if (failed + failed_jobs == 0)
+        fputs(", none failed", stdout);
+    else
+        printf(", %zu rows and %zu shapes FAILED", failed, failed_jobs);
+    if (out)
+        printf("; results in %s", out);
+    fputs("\n", stdout);
+}

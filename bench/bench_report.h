@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_report.h: results of `simdattn bench` for people. */
+#ifndef SATTN_BENCH_BENCH_REPORT_H
+#define SATTN_BENCH_BENCH_REPORT_H
+
+#include "bench/bench_rows.h"
+#include "bench/environment.h"
+#include "bench/measure.h"
+
+/* One line: CPU, compiler, date, commit, threads. */
+void sattn_bench_print_header(const sattn_environment *environment, const sattn_pin *pin);
+/* A shape and its rows. */
+void sattn_bench_print_job(const sattn_bench_job *job);
+/* What the columns mean, what failed, where the results are (`out` may be NULL). */
+void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, const char *out);
+
+#endif

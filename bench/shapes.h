@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shapes.h: named attention shapes of real models, each with where its numbers come from.
+ *
+ * Sources are test suites and configurations of public projects; sequence lengths of decoders are
+ * those of the cited suite unless the note says "length chosen". What a model does and this version
+ * does not compute is named in `without`: the shape is then the model's plain counterpart. */
+#ifndef SATTN_BENCH_SHAPES_H
+#define SATTN_BENCH_SHAPES_H
+
+#include "dispatch/simdattn.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum sattn_preset {
+    SATTN_PRESET_QUICK = 1,
+    SATTN_PRESET_MODELS = 2,
+    SATTN_PRESET_DECODE = 4,
+    SATTN_PRESET_REAL = 8,
+} sattn_preset;
+
+/* What a mask of the shape holds. */
+typedef enum sattn_mask_content {
+    SATTN_CONTENT_NONE = 0, /* no mask */
+    SATTN_CONTENT_PADDING,  /* entry b of B lacks its last b / 2B of the keys; entry 0 lacks none */
+    SATTN_CONTENT_CAUSAL,   /* bottom right, as a tensor */
+    SATTN_CONTENT_BIAS,     /* a position bias that falls with the distance of query and key */
+} sattn_mask_content;
+
+typedef struct sattn_shape_mask {
+    sattn_mask_content content;
+    sattn_mask_kind kind;
+    bool per_batch, per_head, per_query; /* false: extent 1 */
+} sattn_shape_mask;
+
+typedef struct sattn_shape {
+    const char *name;
+    const char *model;   /* what it is a part of */
+    const char *source;  /* project and file, or how derived */
+    const char *without; /* NULL, or what of the model is left out */
+    unsigned presets;    /* set of sattn_preset */
+    int64_t batch, n_q_heads, n_kv_heads, n_q, n_k, d, d_v;
+    bool causal;
+    sattn_shape_mask mask;
+    double scale;         /* 0: 1/sqrt(d) */
+    int64_t source_batch; /* 0: as batch; else the source's, of which `batch` entries are run */
+    int64_t source_heads; /* 0: as n_q_heads; else the same for heads */
+    int real_layer;       /* -1: inputs are made; else captured ones of this MiniLM layer */
+} sattn_shape;
+
+const sattn_shape *sattn_shapes(size_t *count);
+const sattn_shape *sattn_shape_by_name(const char *name); /* NULL: no such shape */
+
+/* 0: no such preset. */
+unsigned sattn_preset_by_name(const char *name);
+/* The names of all presets, separated by commas. */
+const char *sattn_preset_names(void);
+
+/* Writes "B=1 Hq=16 Hkv=16 Tq=384 Tk=384 D=64 causal ..." */
+void sattn_shape_describe(const sattn_shape *shape, char *text, size_t size);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bound.c: the a-priori error bound of docs/numerics.md, section "The bound". Names follow it: for
+ * key k of a row, delta_k bounds the error of its logit, x_k the logarithm of its weight's error
+ * factor, H_k = expm1(x_k), alpha_k and beta_k what numerator and denominator add by summing. */
+#include "bench/verify/bound.h"
+
+#include <math.h>
+
+/* Results below FLT_MIN may be flushed to 0 where the caller's control word says so, and inputs
+ * below it read as 0. */
+#define FLUSH 0x1p-126
+
+/* exp(t) for t below -87.33 is exactly 0; a rescaled weight may vanish where its key trails the
+ * maximum by the lazy threshold less. From here on keys are allowed to lose their weight. */
+#define VANISHING 60.0
+
+/* Error of a softcap c tanh(s / c) in u of its value: 2 for s / c, 5 for tanh, 1 for the product.
+ */
+#define SOFTCAP_ERROR 8.0
+
+/* The oracle's own error, of the same row, is below this times the natural scale. */
+#define ORACLE_ERROR 0x1p-44
+
+typedef struct bound_row {
+    const sattn_ref_row_args *args;
+    const sattn_ref_row_result *row;
+    const sattn_bound_params *params;
+    int64_t n;           /* keys of the range */
+    double n_blocks;     /* key blocks that it touches */
+    double n_splits;     /* partial results that are merged; a sink counts as one */
+    double block_length; /* keys summed from zero */
+    double dot_error;    /* of a score, relative to sum_x |scale q_x k_x| */
+    double dot_flush;    /* of a score, absolute */
+    double top_delta;    /* logit error of the largest score */
+} bound_row;
+
+/* What n roundings in a row add up to (Higham 2002, lemma 3.1; Higham & Mary 2019, theorem 2.4). */
+static double bound_gamma(const sattn_bound_params *params, double n)
+{
+    const double u = SATTN_UNIT_ROUNDOFF;
+    if (n <= 0)
+        return 0;
+    if (params->lambda > 0)
+        return expm1(params->lambda * sqrt(n) * u + n * u * u / (1 - u));
+    return n * u < 1 ? n * u / (1 - n * u) : (double)INFINITY;
+}
+
+static double bound_delta(const bound_row *b, int64_t at)
+{
+    const double u = SATTN_UNIT_ROUNDOFF;
+    const sattn_ref_row_args *const a = b->args;
+    const double logit = b->row->logits[at];
+    double delta = b->dot_error * b->row->dot_sizes[at] + b->dot_flush;
+    double bias = 0;
+    if (a->mask_add)
+        bias = (double)a->mask_add[(a->key_begin + at) * a->mask_key_stride];
+    if (a->softcap != 0)
+        delta += SOFTCAP_ERROR * u * fmin(fabs(logit - bias) + u * fabs(logit), a->softcap);
+    if (bias != 0)
+        delta = delta * (1 + u) + u * fabs(logit);
+    return delta;
+}
+
+static bound_row bound_prepare(const sattn_ref_row_args *a, const sattn_ref_row_result *row,
+                               const sattn_bound_params *params)
+{
+    bound_row b = {.args = a, .row = row, .params = params, .n = a->key_end - a->key_begin};
+    const int64_t block = params->key_block > 0 ? params->key_block : a->key_end;
+    b.n_blocks = (double)((a->key_end - 1) / block - a->key_begin / block + 1);
+    b.n_splits = (double)params->n_splits + (a->has_sink ? 1 : 0);
+    b.block_length = (double)(b.n < block ? b.n : block);
+    b.dot_error = bound_gamma(params, (double)a->d + 1 + params->scale_roundings);
+
+    double q_max = 0;
+    double k_max = 0;
+    int64_t top = 0;
+    for (int64_t x = 0; x < a->d; ++x)
+        q_max = fmax(q_max, fabs(a->scale * (double)a->q[x]));
+    double top_logit = -INFINITY;
+    for (int64_t at = 0; at < b.n; ++at) {
+        const int64_t j = a->key_begin + at;
+        if (!isfinite(row->logits[at])) /* hidden, or of weight 0 exactly */
+            continue;
+        const float *const k = a->k + j * a->k_stride;
+        for (int64_t x = 0; x < a->d; ++x)
+            k_max = fmax(k_max, fabs((double)k[x]));
+        if (row->logits[at] > top_logit) {
+            top_logit = row->logits[at];
+            top = at;
+        }
+    }
+    b.dot_flush = FLUSH * (double)a->d * (k_max + q_max + 2);
+    b.top_delta = isfinite(top_logit) ? bound_delta(&b, top) : 0;
+    return b;
+}
+
+/* The error terms of one key. */
+typedef struct bound_key {
+    double h, alpha, beta;
+} bound_key;
+
+static bound_key bound_weight(const bound_row *b, double logit, double delta)
+{
+    const double u = SATTN_UNIT_ROUNDOFF;
+    const double exp_error = b->params->exp_error * u;
+    const double lazy = b->params->lazy_threshold;
+    const double trails = b->row->max_logit - logit + delta + b->top_delta;
+    double n_rescales = b->n_blocks - 1;
+    if (lazy > 0)
+        n_rescales = fmin(n_rescales, 1 + trails / lazy);
+    const double merges = b->n_splits > 1 ? b->n_splits : 0;
+    const double n_exps = 1 + n_rescales + (merges > 0 ? 1 : 0);
+    double exponent = trails;
+    if (b->n_blocks > 1 || merges > 0)
+        exponent += 2 * lazy;
+    bound_key key = {0};
+    key.h = expm1(delta + u * exponent + n_exps * exp_error * (1 + exp_error));
+    if (trails > VANISHING)
+        key.h += 1;
+    if (trails - 2 * delta - 2 * b->top_delta > 2 * lazy + 90) /* its weight is 0 for certain */
+        key.h = 1;
+    const double n_roundings = b->n_blocks + n_rescales + (merges > 0 ? merges + 1 : 0);
+    key.alpha = bound_gamma(b->params, b->block_length + n_roundings);
+    key.beta = bound_gamma(b->params, b->block_length - 1 + n_roundings);
+    return key;
+}
+
+/* Sums over the keys that the whole row shares. */
+typedef struct bound_sums {
+    double weight;      /* sum p ((1 + H) (1 + beta) - 1): relative error of the denominator */
+    double denominator; /* sum p (1 + H) beta */
+    double sink_h;      /* p H of the sink, whose value row is 0 */
+} bound_sums;
+
+static bound_sums bound_denominator(const bound_row *b)
+{
+    bound_sums sums = {0};
+    for (int64_t at = 0; at < b->n; ++at) {
+        const double weight = b->row->weights[at];
+        if (weight == 0)
+            continue;
+        const bound_key key = bound_weight(b, b->row->logits[at], bound_delta(b, at));
+        sums.weight += weight * (key.h + (1 + key.h) * key.beta);
+        sums.denominator += weight * (1 + key.h) * key.beta;
+    }
+    if (b->args->has_sink) {
+        const double weight = exp(b->args->sink - b->row->lse);
+        const bound_key key = bound_weight(b, b->args->sink, 0);
+        sums.weight += weight * (key.h + (1 + key.h) * key.beta);
+        sums.denominator += weight * (1 + key.h) * key.beta;
+        sums.sink_h = weight * key.h;
+    }
+    return sums;
+}
+
+enum {
+    COLUMNS = 64 /* output columns that one pass over the keys bounds */
+};
+
+static void bound_columns(const bound_row *b, const bound_sums *sums, int64_t first, int n,
+                          double *bound)
+{
+    const sattn_ref_row_args *const a = b->args;
+    const double u = SATTN_UNIT_ROUNDOFF;
+    const double *const o = b->row->o + first;
+    double moved[COLUMNS] = {0};  /* sum p |v - o| H         */
+    double summed[COLUMNS] = {0}; /* sum p |v| (1 + H) alpha */
+    double v_max[COLUMNS] = {0};
+    for (int64_t at = 0; at < b->n; ++at) {
+        const int64_t j = a->key_begin + at;
+        if (!sattn_ref_is_visible(a, j))
+            continue;
+        const float *const v = a->v + j * a->v_stride + first;
+        const double weight = b->row->weights[at];
+        const bound_key key = bound_weight(b, b->row->logits[at], bound_delta(b, at));
+        const double by_h = weight > 0 ? weight * key.h : 0;
+        const double by_alpha = weight > 0 ? weight * (1 + key.h) * key.alpha : 0;
+        for (int y = 0; y < n; ++y) {
+            const double value = (double)v[y];
+            moved[y] += fabs(value - o[y]) * by_h;
+            summed[y] += fabs(value) * by_alpha;
+            v_max[y] = fabs(value) > v_max[y] ? fabs(value) : v_max[y];
+        }
+    }
+    for (int y = 0; y < n; ++y) {
+        const double size = fabs(o[y]);
+        const double flush = 2 * FLUSH * ((double)b->n * (v_max[y] + 3) + 8);
+        double error = moved[y] + size * sums->sink_h + summed[y] + size * sums->denominator;
+        error = sums->weight < 1 ? error / (1 - sums->weight) : (double)INFINITY;
+        error = error * (1 + 3 * u) + 2.01 * u * size;
+        error += flush + ORACLE_ERROR * b->row->magnitude[first + y];
+        /* Any weights make the output a mean of the values, but for the roundings of its sums. */
+        const double mean = size + 1.05 * v_max[y] + flush;
+        const double least = error < mean ? error : mean;
+        bound[first + y] = isfinite(o[y]) ? least : (double)INFINITY;
+    }
+}
+
+sattn_bound_params sattn_bound_defaults(void)
+{
+    return (sattn_bound_params){.lambda = 0,
+                                .key_block = 128,
+                                .n_splits = 1,
+                                .lazy_threshold = 16,
+                                .exp_error = 2,
+                                .scale_roundings = 0};
+}
+
+double sattn_bound_row(const sattn_ref_row_args *args, const sattn_ref_row_result *row,
+                       const sattn_bound_params *params, double *bound)
+{
+    const double u = SATTN_UNIT_ROUNDOFF;
+    const bound_row b = bound_prepare(args, row, params);
+    const bound_sums sums = bound_denominator(&b);
+    for (int64_t first = 0; first < args->d_v; first += COLUMNS) {
+        const int64_t rest = args->d_v - first;
+        bound_columns(&b, &sums, first, rest < COLUMNS ? (int)rest : COLUMNS, bound);
+    }
+    if (sums.weight >= 1)
+        return INFINITY;
+    const double log_size = fabs(row->lse - row->max_logit) + params->lazy_threshold;
+    return -log1p(-sums.weight) + u * (4 * log_size + 1.01 * fabs(row->lse) + 1) + ORACLE_ERROR;
+}

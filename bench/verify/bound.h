@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bound.h: how far a correct f32 kernel may be from the oracle, element by element.
+ *
+ * An a-priori bound: it follows from the arithmetic that the kernel contract prescribes and from
+ * the data (sizes of scores, weights and values, as the oracle finds them), not from any kernel's
+ * output. docs/numerics.md derives it, with the same symbols. The unit is the unit roundoff of f32,
+ * u = 2^-24. */
+#ifndef SATTN_BENCH_VERIFY_BOUND_H
+#define SATTN_BENCH_VERIFY_BOUND_H
+
+#include "kernels/ref/ref.h"
+
+#include <stdint.h>
+
+#define SATTN_UNIT_ROUNDOFF 0x1p-24
+
+typedef struct sattn_bound_params {
+    /* How much n roundings in a row may add up to. 0: n u / (1 - n u), which nothing exceeds.
+     * Above 0: lambda sqrt(n) u + n u^2 / (1 - u), which holds with a high probability if rounding
+     * errors are independent and have mean zero (Higham & Mary 2019); tighter for long sums. */
+    double lambda;
+    int64_t key_block;      /* keys summed from zero before they are added; 0: all keys at once */
+    int64_t n_splits;       /* partial results merged, at least 1 */
+    double lazy_threshold;  /* how far the reference value may trail the maximum, natural units */
+    double exp_error;       /* relative error of the kernel's exp, in u */
+    double scale_roundings; /* relative error of the scale itself, in u: 0 if the caller gave it */
+} sattn_bound_params;
+
+/* What contract.h prescribes for a fused kernel, with the worst case of every sum. */
+sattn_bound_params sattn_bound_defaults(void);
+
+/* Fills bound[d_v] with the largest |o - oracle| for the row; +inf where the row's error cannot be
+ * bounded. `row` is the oracle's finished result for `args`, with logits and dot_sizes; rows that
+ * are NaN or see no key are not to be given. Returns the bound of the log-sum-exp. */
+double sattn_bound_row(const sattn_ref_row_args *args, const sattn_ref_row_result *row,
+                       const sattn_bound_params *params, double *bound);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * error.c: status names, the thread's last error, warnings. */
+#include "dispatch/error.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local char last_error[1024];
+
+static pthread_mutex_t warning_lock = PTHREAD_MUTEX_INITIALIZER;
+static sattn_warning_fn *warning_callback;
+static void *warning_user;
+
+const char *sattn_status_string(sattn_status status)
+{
+    switch (status) {
+    case SATTN_OK:
+        return "ok";
+    case SATTN_ERR_ARGUMENT:
+        return "invalid argument";
+    case SATTN_ERR_UNSUPPORTED:
+        return "not supported";
+    case SATTN_ERR_TOO_LARGE:
+        return "too large";
+    case SATTN_ERR_OVERLAP:
+        return "overlapping memory";
+    case SATTN_ERR_KERNEL:
+        return "no such kernel here";
+    case SATTN_ERR_ENVIRONMENT:
+        return "invalid environment variable";
+    case SATTN_ERR_WORKSPACE:
+        return "workspace too small or misaligned";
+    case SATTN_ERR_MEMORY:
+        return "out of memory";
+    }
+    return "unknown status";
+}
+
+const char *sattn_last_error(void)
+{
+    return last_error;
+}
+
+sattn_status sattn_fail(sattn_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(last_error, sizeof last_error, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+void sattn_set_warning_callback(sattn_warning_fn *callback, void *user)
+{
+    pthread_mutex_lock(&warning_lock);
+    warning_callback = callback;
+    warning_user = user;
+    pthread_mutex_unlock(&warning_lock);
+}
+
+void sattn_warn(const char *format, ...)
+{
+    char message[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    pthread_mutex_lock(&warning_lock);
+    sattn_warning_fn *const callback = warning_callback;
+    void *const user = warning_user;
+    pthread_mutex_unlock(&warning_lock);
+    if (callback)
+        callback(message, user);
+    else
+        fprintf(stderr, "simdattn: %s\n", message);
+}
+
+const char *sattn_version(void)
+{
+    return SATTN_VERSION;
+}

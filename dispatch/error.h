@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * error.h: how a refusal reaches the caller. */
+#ifndef SATTN_DISPATCH_ERROR_H
+#define SATTN_DISPATCH_ERROR_H
+
+#include "dispatch/simdattn.h"
+
+/* Sets this thread's sattn_last_error and returns `status`. */
+sattn_status sattn_fail(sattn_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Hands a message to the warning callback. */
+void sattn_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

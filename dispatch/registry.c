@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * registry.c: the table of kernels, and the choice of one: a pure function of its arguments. */
+#include "dispatch/registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const sattn_kernel rows[] = {
+#define SATTN_KERNEL(op_, function, needs_, phases_, tile_rows_, tile_keys_, tile_d_, extra,       \
+                     note_)                                                                        \
+    {.op = SATTN_OP_##op_,                                                                         \
+     .name = #function,                                                                            \
+     .needs = needs_,                                                                              \
+     .phases = phases_,                                                                            \
+     .tile_rows = tile_rows_,                                                                      \
+     .tile_keys = tile_keys_,                                                                      \
+     .tile_d = tile_d_,                                                                            \
+     .extra_scratch = extra,                                                                       \
+     .note = note_,                                                                                \
+     .fn = {.op_ = function}},
+#include "dispatch/registry.def"
+#undef SATTN_KERNEL
+};
+
+const sattn_kernel *sattn_registry(size_t *count)
+{
+    *count = sizeof rows / sizeof rows[0];
+    return rows;
+}
+
+const sattn_kernel *sattn_kernel_by_name(const char *name)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
+        if (strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+const char *sattn_op_name(sattn_op op)
+{
+    switch (op) {
+    case SATTN_OP_fused:
+        return "fused";
+    case SATTN_OP_COUNT:
+        break;
+    }
+    return "unknown";
+}
+
+void sattn_phases_print(unsigned phases, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s%s%s%s", phases & SATTN_PHASE_PREFILL ? "prefill" : "",
+             phases & SATTN_PHASE_PREFILL && phases & ~1u ? " " : "",
+             phases & SATTN_PHASE_FEW_QUERY ? "few-query" : "",
+             phases & SATTN_PHASE_FEW_QUERY && phases & SATTN_PHASE_DECODE ? " " : "",
+             phases & SATTN_PHASE_DECODE ? "decode" : "");
+}
+
+sattn_phase sattn_phase_of(int64_t n_group, int64_t n_q)
+{
+    if (n_q > SATTN_FEW_ROWS || n_group > SATTN_FEW_ROWS || n_group * n_q > SATTN_FEW_ROWS)
+        return SATTN_PHASE_PREFILL;
+    return n_q == 1 ? SATTN_PHASE_DECODE : SATTN_PHASE_FEW_QUERY;
+}
+
+sattn_verdict sattn_judge(const sattn_kernel *kernel, const sattn_selection *selection)
+{
+    if (kernel->op != selection->op)
+        return SATTN_VERDICT_OTHER_OP;
+    if (selection->forced && strcmp(selection->forced, kernel->name) != 0)
+        return SATTN_VERDICT_NOT_FORCED;
+    if (kernel->needs & ~selection->usable)
+        return SATTN_VERDICT_MISSING;
+    if (!selection->forced && !(kernel->phases & selection->phase))
+        return SATTN_VERDICT_NOT_RANKED;
+    return SATTN_VERDICT_CHOSEN;
+}
+
+const sattn_kernel *sattn_select(const sattn_kernel *table, size_t count,
+                                 const sattn_selection *selection)
+{
+    for (size_t i = 0; i < count; ++i)
+        if (sattn_judge(&table[i], selection) == SATTN_VERDICT_CHOSEN)
+            return &table[i];
+    return NULL;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * registry.h: prototypes and table of all kernels, made from registry.def, and the choice of one.
+ */
+#ifndef SATTN_DISPATCH_REGISTRY_H
+#define SATTN_DISPATCH_REGISTRY_H
+
+#include "dispatch/cpu.h"
+#include "kernels/contract.h"
+
+/* The shapes of work that want different kernels. Rows are n_group * n_q, the query rows that share
+ * a read of K and V. */
+typedef enum sattn_phase {
+    SATTN_PHASE_PREFILL = 1,   /* rows > SATTN_FEW_ROWS */
+    SATTN_PHASE_FEW_QUERY = 2, /* rows <= SATTN_FEW_ROWS, n_q > 1 */
+    SATTN_PHASE_DECODE = 4,    /* rows <= SATTN_FEW_ROWS, n_q == 1 */
+    SATTN_PHASE_ALL = 7,
+} sattn_phase;
+
+/* Below and at this many rows lanes over features win, above it lanes over queries. */
+enum { SATTN_FEW_ROWS = 28 };
+
+typedef enum sattn_op { SATTN_OP_fused, SATTN_OP_COUNT } sattn_op;
+
+typedef struct sattn_kernel {
+    sattn_op op;
+    const char *name;
+    sattn_features needs;
+    unsigned phases;
+    int tile_rows, tile_keys, tile_d;
+    size_t extra_scratch;
+    const char *note;
+    union {
+        sattn_fused_fn *fused;
+    } fn;
+} sattn_kernel;
+
+#define SATTN_KERNEL(op, function, ...) sattn_##op##_fn function;
+#include "dispatch/registry.def"
+#undef SATTN_KERNEL
+
+/* All rows, in order. */
+const sattn_kernel *sattn_registry(size_t *count);
+const sattn_kernel *sattn_kernel_by_name(const char *name); /* NULL: no such row */
+
+const char *sattn_op_name(sattn_op op);
+/* Writes the names of the phases in `phases`, separated by spaces. */
+void sattn_phases_print(unsigned phases, char *text, size_t size);
+sattn_phase sattn_phase_of(int64_t n_group, int64_t n_q);
+
+/* What a choice depends on, and nothing else. */
+typedef struct sattn_selection {
+    sattn_op op;
+    sattn_phase phase;
+    sattn_features usable; /* features of CPU and system, under the cap of SATTN_ISA */
+    const char *forced;    /* name of a row of this op, or NULL */
+} sattn_selection;
+
+typedef enum sattn_verdict {
+    SATTN_VERDICT_CHOSEN,
+    SATTN_VERDICT_LATER, /* would do, but an earlier row was chosen */
+    SATTN_VERDICT_OTHER_OP,
+    SATTN_VERDICT_MISSING,    /* needs features that are not usable */
+    SATTN_VERDICT_NOT_RANKED, /* not for this phase unless asked for by name */
+    SATTN_VERDICT_NOT_FORCED, /* another row was asked for by name */
+} sattn_verdict;
+
+/* What becomes of row `kernel`, on its own: CHOSEN here means eligible. */
+sattn_verdict sattn_judge(const sattn_kernel *kernel, const sattn_selection *selection);
+
+/* The first eligible row; NULL only where `forced` names a row that cannot run here. */
+const sattn_kernel *sattn_select(const sattn_kernel *rows, size_t count,
+                                 const sattn_selection *selection);
+
+#endif

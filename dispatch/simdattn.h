@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * simdattn.h: the public interface, and the only header a user includes.
+ *
+ *   sattn_attention_args args = {
+ *       .batch = 1, .n_q_heads = 32, .n_kv_heads = 8, .n_q = 1, .n_k = 2048, .d = 128, .d_v = 128,
+ *       .q = {.data = q, .stride_b = ..., .stride_h = ..., .stride_t = ...}, .k = ..., .v = ...,
+ *       .o = ..., .causal = true,
+ *   };
+ *   if (sattn_attention(&args, NULL) != SATTN_OK)
+ *       fprintf(stderr, "%s\n", sattn_last_error());
+ *
+ * Zero-initialise the structs: a field left at zero means "default" or "off". Fields are only ever
+ * appended. Extents and strides are int64_t; strides are in elements, the innermost stride is 1.
+ * Every refusal comes before anything is written, and sattn_last_error() then names the field, its
+ * value and what was expected. All functions may be called from any thread at any time. */
+#ifndef SIMDATTN_H
+#define SIMDATTN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define SATTN_API
+#else
+#define SATTN_API __attribute__((visibility("default")))
+#endif
+
+#define SATTN_VERSION_MAJOR 0
+#define SATTN_VERSION_MINOR 1
+#define SATTN_VERSION_PATCH 0
+
+typedef enum sattn_status {
+    SATTN_OK = 0,
+    SATTN_ERR_ARGUMENT,    /* a field's value is not legal */
+    SATTN_ERR_UNSUPPORTED, /* legal, but this version does not compute it */
+    SATTN_ERR_TOO_LARGE,   /* a size overflows */
+    SATTN_ERR_OVERLAP,     /* an output overlaps itself or an input */
+    SATTN_ERR_KERNEL, /* a kernel or ISA that is unknown, not built, or not usable on this CPU */
+    SATTN_ERR_ENVIRONMENT, /* a SATTN_* environment variable has a value that is not legal */
+    SATTN_ERR_WORKSPACE,   /* the workspace given is too small or not aligned */
+    SATTN_ERR_MEMORY,      /* an allocation failed */
+} sattn_status;
+
+/* A short name of the status, never NULL. */
+SATTN_API const char *sattn_status_string(sattn_status status);
+
+/* What the last failing call of this thread found wrong; "" before the first. Valid until this
+ * thread's next failing call. */
+SATTN_API const char *sattn_last_error(void);
+
+typedef enum sattn_dtype {
+    SATTN_F32 = 0,
+    SATTN_F16,  /* IEEE binary16, uint16_t in memory */
+    SATTN_BF16, /* bfloat16, uint16_t in memory */
+} sattn_dtype;
+
+/* A tensor [batch, heads, rows, features] that is read: strides in elements, each >= 0. stride_t is
+ * 0 (one row, repeated) or at least the number of features. The stride of an extent of 1 is
+ * ignored. */
+typedef struct sattn_view {
+    const void *data;
+    sattn_dtype dtype;
+    int64_t stride_b, stride_h, stride_t;
+} sattn_view;
+
+/* A tensor that is written; no two of its elements may share memory. */
+typedef struct sattn_mut_view {
+    void *data;
+    sattn_dtype dtype;
+    int64_t stride_b, stride_h, stride_t;
+} sattn_mut_view;
+
+typedef enum sattn_mask_kind {
+    SATTN_MASK_NONE = 0,
+    SATTN_MASK_BOOL,     /* uint8_t, nonzero = attend */
+    SATTN_MASK_ADDITIVE, /* float, added to the score; -inf hides, any other value is a bias */
+} sattn_mask_kind;
+
+/* A mask broadcast to [batch, n_q_heads, n_q, n_k]: each extent is 1 or full; the stride of an
+ * extent of 1 is ignored, the innermost stride is 1 otherwise. */
+typedef struct sattn_mask {
+    sattn_mask_kind kind;
+    const void *data;
+    int64_t extent[4];
+    int64_t stride[4];
+} sattn_mask;
+
+typedef enum sattn_scores_stage {
+    SATTN_SCORES_SCALED = 0,
+    SATTN_SCORES_SOFTCAPPED,
+    SATTN_SCORES_BIASED,
+    SATTN_SCORES_PROBABILITIES,
+} sattn_scores_stage;
+
+/* O = softmax(scale * Q K^T + bias, over the visible keys) V for every batch entry and query head;
+ * query head h reads KV head h / (n_q_heads / n_kv_heads).
+ *
+ * Key j is visible to query i of batch entry b where all of these hold:
+ *   j < n_k_valid[b];  causal: j <= i + causal_offset[b];  the mask lets it through.
+ * A hidden key never matters, whatever K and V hold there. A row that sees no key is +0 and its
+ * log-sum-exp -inf. NaN or +inf among a row's visible scores makes the whole row NaN, and so do
+ * scores that are all -inf without being masked.
+ *
+ * batch, head counts and n_q of 0 compute nothing; n_k of 0 gives rows of +0; d and d_v are at
+ * least
+ * 1. The error is bounded in docs/numerics.md. */
+typedef struct sattn_attention_args {
+    int64_t batch, n_q_heads, n_kv_heads, n_q, n_k, d, d_v;
+    sattn_view q; /* [batch, n_q_heads,  n_q, d]   */
+    sattn_view k; /* [batch, n_kv_heads, n_k, d]   */
+    sattn_view v; /* [batch, n_kv_heads, n_k, d_v] */
+    /* [batch, n_q_heads, n_q, d_v]. May be exactly q where d == d_v and the strides are equal; any
+     * other overlap with an input is refused. */
+    sattn_mut_view o;
+    bool has_scale; /* false: 1/sqrt(d) */
+    float scale;    /* any finite value, zero and negative ones included */
+    float softcap;  /* 0 = off */
+    sattn_mask mask;
+    const float *alibi_slopes; /* [n_q_heads], NULL = off */
+    const float *sinks;        /* [n_q_heads], one extra logit per head, NULL = off */
+    bool causal;
+    const int64_t *causal_offset; /* [batch], signed; NULL = n_k_valid[b] - n_q (bottom right) */
+    bool has_window;
+    int64_t window_left, window_right; /* -1 = unbounded on that side */
+    const int64_t *n_k_valid;          /* [batch], each in [0, n_k]; NULL = n_k. Keys beyond are
+                                          never read. */
+    float *lse; /* optional log-sum-exp [batch, n_q_heads, n_q], innermost stride 1 */
+    int64_t lse_stride_b, lse_stride_h;
+    float *scores; /* optional [batch, n_q_heads, n_q, n_k] at one stage, innermost stride 1 */
+    sattn_scores_stage scores_stage;
+    int64_t scores_stride_b, scores_stride_h, scores_stride_t;
+} sattn_attention_args;
+
+typedef struct sattn_options {
+    int threads;         /* 0 or 1: the calling thread; more is not supported yet */
+    const char *isa;     /* highest ISA to use ("scalar", "avx2", ...); NULL: SATTN_ISA, else any */
+    const char *kernels; /* comma list of kernel names, each for its own op; NULL: SATTN_KERNEL */
+    const char *profile; /* not supported yet */
+    void *workspace;     /* NULL: one allocation per call; else 64-byte aligned, of at least */
+    size_t workspace_size; /* sattn_attention_workspace_size bytes */
+    int key_splits;        /* ranges that the keys are cut into and merged from; 0: chosen */
+} sattn_options;
+
+/* Checks, plans and runs one call. `options` may be NULL. */
+SATTN_API sattn_status sattn_attention(const sattn_attention_args *args,
+                                       const sattn_options *options);
+
+/* Bytes of workspace that sattn_attention needs for these arguments and options. Data pointers are
+ * not read and may be NULL. */
+SATTN_API sattn_status sattn_attention_workspace_size(const sattn_attention_args *args,
+                                                      const sattn_options *options, size_t *size);
+
+/* A checked shape with its kernels chosen, made once and run many times with new pointers. */
+typedef struct sattn_plan sattn_plan;
+
+/* What may change from run to run. Where the plan's arguments had NULL, these must be NULL too. */
+typedef struct sattn_pointers {
+    const void *q, *k, *v;
+    void *o;
+    const void *mask;
+    const int64_t *n_k_valid, *causal_offset;
+    float *lse;
+} sattn_pointers;
+
+/* Data pointers in `args` are not read. On failure *plan is NULL. Free with sattn_plan_destroy. */
+SATTN_API sattn_status sattn_plan_create(sattn_plan **plan, const sattn_attention_args *args,
+                                         const sattn_options *options);
+SATTN_API void sattn_plan_destroy(sattn_plan *plan);
+SATTN_API size_t sattn_plan_workspace_size(const sattn_plan *plan);
+/* The kernel that this plan runs. */
+SATTN_API const char *sattn_plan_kernel(const sattn_plan *plan);
+/* Runs on any thread, several at once with workspaces of their own. `workspace` is 64-byte aligned,
+ * or NULL for an allocation. */
+SATTN_API sattn_status sattn_plan_run(const sattn_plan *plan, const sattn_pointers *pointers,
+                                      void *workspace, size_t workspace_size);
+
+/* One row of the registry. */
+typedef struct sattn_kernel_info {
+    const char *name;   /* "sattn_fused_f32_avx512" */
+    const char *op;     /* "fused" */
+    const char *isa;    /* "avx512" */
+    const char *phases; /* phases in which it is ranked: "prefill", "few-query decode", "" */
+    const char *note;
+    bool usable;         /* this CPU and OS have all it needs */
+    const char *missing; /* features that it lacks here, "" if usable */
+} sattn_kernel_info;
+
+/* All kernels of this build, in the order in which they are tried. */
+SATTN_API const sattn_kernel_info *sattn_kernels(size_t *count);
+
+/* Where warnings go: stderr unless set; NULL sets it back. */
+typedef void sattn_warning_fn(const char *message, void *user);
+SATTN_API void sattn_set_warning_callback(sattn_warning_fn *callback, void *user);
+
+/* Version of the library that is running, "0.1.0". */
+SATTN_API const char *sattn_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

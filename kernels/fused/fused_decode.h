@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fused_decode.h: fused attention for few query rows, "lanes over features", the same for all ISAs.
+ *
+ * With few rows, lanes over queries would stay empty. Here the lanes of a vector hold neighbouring
+ * features of one row of K or V, which is how they lie in memory; nothing but Q is rearranged. Each
+ * block of K and V comes from memory once and serves all rows of a strip.
+ *
+ *   for each strip of up to FUSED_DECODE_ROWS rows
+ *       Q = scale * Q, the vectors of a group of rows side by side
+ *       for each block of up to FUSED_DECODE_KEYS keys
+ *           S = Q K^T             one accumulator per (row, key), then a transposing reduction
+ *           hide what mask and causal limit hide, add the bias
+ *           for each row: raise the reference value m where the block exceeds it by the lazy
+ *               threshold; P = exp(S - m), in place; its sum, from zero, is added to the row's once
+ *           O += P V              each tile from zero, added once
+ *       O = O / sum
+ *
+ * Method: online softmax, Milakov & Gimelshein 2018, eq. 6, by blocks as in FlashAttention-2,
+ * algorithm 1. S is row-major, so masks and limits are plain loops over a row.
+ *
+ * A row's bits must depend neither on the rows beside it nor on hidden keys behind its last. Hence
+ * every (row, key) pair has an accumulator of its own that runs over the features in order, every
+ * accumulator goes through the same tree of additions, and the order in which the AV product takes
+ * the keys follows from d_v alone. An ISA's tiles may differ in shape, not in this. */
+#ifndef SATTN_KERNELS_FUSED_DECODE_H
+#define SATTN_KERNELS_FUSED_DECODE_H
+
+#include "kernels/fused/fused_strip.h"
+
+enum {
+    FUSED_DECODE_KEYS = 64,      /* divides SATTN_KEY_BLOCK; a multiple of every ISA's key tile */
+    FUSED_DECODE_ROWS = 32,      /* most rows of a strip */
+    FUSED_DECODE_GROUP = 4,      /* most rows that share a register tile */
+};
+
+typedef struct fused_decode_state {
+    int64_t d, d_v;
+    int64_t q_pitch; /* floats per row of q: d rounded up to whole vectors */
+    int64_t o_pitch; /* floats per row of o */
+    int n_rows;
+    float *q; /* scale * q, zeros behind d. Group of n rows from row r on: q + r * q_pitch, laid out
+               * [vectors of a row][n][lanes] */
+    float *s; /* [n_rows][FUSED_DECODE_KEYS] scores, then weights */
+    float *o; /* [n_rows][o_pitch] */
+    float row_max[FUSED_DECODE_ROWS]; /* reference value m, -inf until a key was seen */
+    float row_sum[FUSED_DECODE_ROWS];
+    float block_max[FUSED_DECODE_ROWS]; /* maximum over the visible keys of the block */
+    bool seen[FUSED_DECODE_ROWS]; /* a key was visible; kept only with a mask */
+} fused_decode_state;
+
+typedef struct fused_decode_block {
+    int64_t first;  /* absolute index of its first key */
+    int n_keys;     /* 1 .. FUSED_DECODE_KEYS */
+    const float *k; /* row of the first key */
+    const float *v;
+    int64_t k_stride, v_stride;
+} fused_decode_block;
+
+typedef struct fused_decode_ops {
+    int lanes;
+    /* s[r][j] = q[r] . k[j] and block_max, as if every key were visible; a NaN does not enter
+     * block_max. May write s up to the end of a key tile. */
+    void (*score)(fused_decode_state *st, const fused_decode_block *block);
+    /* block_max from s[r][0 .. n_keys); a NaN is passed over */
+    void (*maximum)(fused_decode_state *st, int n_keys);
+    /* s = exp(s - m), in place; adds the block's sum to row_sum */
+    void (*weigh)(fused_decode_state *st, int n_keys);
+    /* exp(t) of one number, with the same polynomial */
+    float (*exp)(float t);
+    /* o += s v */
+    void (*accumulate)(const fused_decode_state *st, const fused_decode_block *block);
+} fused_decode_ops;
+
+/* Rows of the group that starts at row r. */
+static inline int fused_decode_group(const fused_decode_state *st, int r)
+{
+    const int left = st->n_rows - r;
+    return left < FUSED_DECODE_GROUP ? left : FUSED_DECODE_GROUP;
+}
+
+static inline void fused_decode_pack(const fused_decode_state *st, const fused_strip *strip,
+                                     int lanes, float scale)
+{
+    for (int r = 0; r < st->n_rows; ++r) {
+        const int in_group = r % FUSED_DECODE_GROUP;
+        const int64_t step = (int64_t)fused_decode_group(st, r - in_group) * lanes;
+        float *to = st->q + (r - in_group) * st->q_pitch + (int64_t)in_group * lanes;
+        int64_t x = 0;
+        for (; x + lanes <= st->d; x += lanes, to += step)
+            for (int lane = 0; lane < lanes; ++lane)
+                to[lane] = scale * strip->q[r][x + lane];
+        for (int lane = 0; x < st->q_pitch && lane < lanes; ++lane)
+            to[lane] = x + lane < st->d ? scale * strip->q[r][x + lane] : 0.0f;
+    }
+}
+
+/* Each returns whether the mask lets one of the n keys through. */
+static inline bool fused_decode_mask_bool(float *s, const uint8_t *mask, int n)
+{
+    unsigned any = 0;
+    for (int j = 0; j < n; ++j) {
+        s[j] = mask[j] ? s[j] : -INFINITY;
+        any |= mask[j];
+    }
+    return any != 0;
+}
+
+static inline bool fused_decode_mask_add(float *s, const float *mask, int n)
+{
+    int any = 0;
+    for (int j = 0; j < n; ++j) {
+        const float biased = s[j] + mask[j];
+        const int visible = mask[j] != -INFINITY;
+        s[j] = visible ? biased : -INFINITY;
+        any |= visible;
+    }
+    return any != 0;
+}
+
+static inline bool fused_decode_mask_constant(float *s, float bias, int n)
+{
+    for (int j = 0; j < n; ++j)
+        s[j] = bias == -INFINITY ? -INFINITY : s[j] + bias;
+    return bias != -INFINITY && n > 0;
+}
+
+/* -inf where mask or causal limit hide, whatever s holds there; the bias elsewhere. */
+static inline void fused_decode_hide(const sattn_fused_args *a, fused_decode_state *st,
+                                     const fused_strip *strip, const fused_decode_block *block)
+{
+    const int64_t at = block->first * a->mask_key_stride;
+    for (int r = 0; r < st->n_rows; ++r) {
+        float *const s = st->s + r * FUSED_DECODE_KEYS;
+        const int64_t left = strip->key_end[r] - block->first;
+        const int end = left < 0 ? 0 : left > block->n_keys ? block->n_keys : (int)left;
+        bool seen = false;
+        if (end > 0 && a->mask_bool && a->mask_key_stride)
+            seen = fused_decode_mask_bool(s, strip->mask_bool[r] + at, end);
+        else if (end > 0 && a->mask_bool)
+            seen = fused_decode_mask_constant(s, strip->mask_bool[r][0] ? 0.0f : -INFINITY, end);
+        else if (end > 0 && a->mask_add && a->mask_key_stride)
+            seen = fused_decode_mask_add(s, strip->mask_add[r] + at, end);
+        else if (end > 0 && a->mask_add)
+            seen = fused_decode_mask_constant(s, strip->mask_add[r][0], end);
+        st->seen[r] = st->seen[r] || seen;
+        for (int j = end; j < block->n_keys; ++j)
+            s[j] = -INFINITY;
+    }
+}
+
+/* With nothing but -inf so far, any finite reference gives the weights 0 that are due. */
+static inline float fused_decode_reference(const fused_decode_state *st, int r)
+{
+    return st->row_max[r] == -INFINITY ? 0.0f : st->row_max[r];
+}
+
+/* Moves the reference value to the block's maximum where it lags too far behind. */
+static inline void fused_decode_raise(const fused_decode_ops *ops, fused_decode_state *st)
+{
+    for (int r = 0; r < st->n_rows; ++r) {
+        if (!(st->block_max[r] > st->row_max[r] + SATTN_LAZY_THRESHOLD))
+            continue;
+        const float factor = ops->exp(st->row_max[r] - st->block_max[r]); /* 0 the first time */
+        float *const o = st->o + r * st->o_pitch;
+        st->row_max[r] = st->block_max[r];
+        st->row_sum[r] *= factor;
+        for (int64_t y = 0; y < st->o_pitch; ++y)
+            o[y] *= factor;
+    }
+}
+
+static inline void fused_decode_start(const sattn_fused_args *a, const fused_decode_ops *ops,
+                                      fused_decode_state *st, const fused_strip *strip)
+{
+    st->n_rows = strip->n_rows;
+    for (int r = 0; r < st->n_rows; ++r) {
+        st->row_max[r] = -INFINITY;
+        st->row_sum[r] = 0.0f;
+        st->seen[r] = false;
+    }
+    for (int64_t at = 0; at < st->n_rows * st->o_pitch; ++at)
+        st->o[at] = 0.0f;
+    fused_decode_pack(st, strip, ops->lanes, a->scale);
+}
+
+static inline void fused_decode_store(const sattn_fused_args *a, const fused_decode_state *st,
+                                      const fused_strip *strip)
+{
+    const bool masked = a->mask_bool || a->mask_add;
+    for (int r = 0; r < st->n_rows; ++r) {
+        const bool seen = masked ? st->seen[r] : strip->key_end[r] > a->j0;
+        const float factor =
+            fused_row_finish(a, strip, r, st->row_max[r], st->row_sum[r], seen);
+        const float *const from = st->o + r * st->o_pitch;
+        float *const to = strip->o[r];
+        for (int64_t y = 0; y < a->d_v; ++y)
+            to[y] = seen ? factor * from[y] : 0.0f;
+    }
+}
+
+static inline void fused_decode_strip(const sattn_fused_args *a, const fused_decode_ops *ops,
+                                      fused_decode_state *st, const fused_strip *strip)
+{
+    const bool masked = a->mask_bool || a->mask_add;
+    const int64_t end = strip->key_end_max;
+    fused_decode_start(a, ops, st, strip);
+    for (int64_t j = a->j0; j < end;) {
+        const int64_t next = (j / FUSED_DECODE_KEYS + 1) * FUSED_DECODE_KEYS;
+        const int64_t stop = next < end ? next : end;
+        const fused_decode_block block = {.first = j,
+                                          .n_keys = (int)(stop - j),
+                                          .k = a->k + j * a->k_stride,
+                                          .v = a->v + j * a->v_stride,
+                                          .k_stride = a->k_stride,
+                                          .v_stride = a->v_stride};
+        ops->score(st, &block);
+        if (masked || strip->key_end_min < stop) {
+            fused_decode_hide(a, st, strip, &block);
+            ops->maximum(st, block.n_keys);
+        }
+        fused_decode_raise(ops, st);
+        ops->weigh(st, block.n_keys);
+        ops->accumulate(st, &block);
+        j = stop;
+    }
+    fused_decode_store(a, st, strip);
+}
+
+static inline void fused_decode(const sattn_fused_args *a, const fused_decode_ops *ops)
+{
+    const int64_t n_rows = fused_row_count(a);
+    fused_decode_state st = {.d = a->d, .d_v = a->d_v};
+    st.q_pitch = (a->d + ops->lanes - 1) / ops->lanes * ops->lanes;
+    st.o_pitch = (a->d_v + ops->lanes - 1) / ops->lanes * ops->lanes;
+    st.q = a->scratch;
+    st.s = st.q + FUSED_DECODE_ROWS * ((st.q_pitch + 15) / 16 * 16);
+    st.o = st.s + FUSED_DECODE_ROWS * FUSED_DECODE_KEYS;
+    fused_strip strip;
+    for (int64_t first = 0; first < n_rows; first += FUSED_DECODE_ROWS) {
+        const int64_t left = n_rows - first;
+        fused_strip_fill(&strip, a, first,
+                         left < FUSED_DECODE_ROWS ? (int)left : FUSED_DECODE_ROWS);
+        fused_decode_strip(a, ops, &st, &strip);
+    }
+}
+
+#endif

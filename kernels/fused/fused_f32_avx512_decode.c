@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fused_f32_avx512_decode.c: fused attention for few query rows, 16 features per vector.
+ *
+ * The method is in fused_decode.h; here are its steps. Scores: 16 accumulators, for 1 row x 16 keys,
+ * 2 x 8 or 4 x 4 (3 x 4), each over all features, then one transposing reduction. AV: rows x vectors
+ * of output columns in registers, one broadcast weight per row and key. Where d_v is too short for
+ * enough chains of additions, the keys are dealt to 2 or 4 accumulators, by d_v alone. */
+#include "kernels/fused/fused_decode.h"
+#include "kernels/vec/vec_avx512.h"
+
+enum {
+    LANES = 16,
+    TILE = 16, /* accumulators of a register tile */
+    SPAN = 8,  /* vectors of columns that one row of weights meets at a time */
+};
+
+void sattn_fused_f32_avx512_decode(const sattn_fused_args *args);
+
+/* acc[r * n_keys + j] = q[r] . k[j] by lanes, for n_keys <= 8 keys. */
+SATTN_INLINE void dot_tile(__m512 *acc, const float *q, const float *const *k, int64_t d,
+                           const int n_rows, const int n_keys)
+{
+    const __mmask16 tail = vec_tail_m16(d % LANES);
+    SATTN_UNROLL(16)
+    for (int i = 0; i < n_rows * n_keys; ++i)
+        acc[i] = _mm512_setzero_ps();
+    int64_t x = 0;
+    SATTN_NO_UNROLL
+    for (; x + LANES <= d; x += LANES, q += n_rows * LANES) {
+        __m512 k_f32x16[8];
+        SATTN_KEEP_ORDER();
+        SATTN_UNROLL(8)
+        for (int j = 0; j < n_keys; ++j)
+            k_f32x16[j] = _mm512_loadu_ps(k[j] + x);
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r) {
+            const __m512 q_f32x16 = _mm512_loadu_ps(q + r * LANES);
+            SATTN_UNROLL(8)
+            for (int j = 0; j < n_keys; ++j)
+                acc[r * n_keys + j] = _mm512_fmadd_ps(q_f32x16, k_f32x16[j], acc[r * n_keys + j]);
+        }
+    }
+    if (!tail)
+        return;
+    SATTN_UNROLL(8)
+    for (int j = 0; j < n_keys; ++j) {
+        const __m512 k_f32x16 = vec_load_tail_f32x16(k[j] + x, tail);
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r)
+            acc[r * n_keys + j] =
+                _mm512_fmadd_ps(_mm512_loadu_ps(q + r * LANES), k_f32x16, acc[r * n_keys + j]);
+    }
+}
+
+/* Rows of keys j .. j + n_keys - 1; behind the last key of the block, that key again. */
+SATTN_INLINE void key_rows(const float *rows[8], const float *first, int64_t stride, int n_left,
+                           const int n_keys)
+{
+    rows[0] = first;
+    if (n_left >= n_keys) {
+        SATTN_UNROLL(8)
+        for (int i = 1; i < n_keys; ++i)
+            rows[i] = rows[i - 1] + stride;
+    } else {
+        SATTN_UNROLL(8)
+        for (int i = 1; i < n_keys; ++i)
+            rows[i] = rows[i - 1] + (i < n_left ? stride : 0);
+    }
+}
+
+/* max returns its second operand if either is NaN, so the running maximum comes second. */
+SATTN_INLINE __m512 raise_max(__m512 max_f32x16, __m512 s_f32x16)
+{
+    return _mm512_max_ps(s_f32x16, max_f32x16);
+}
+
+/* q . k by lanes. The accumulators of the next keys overlap with this chain of additions, and K is
+ * read in the order in which it lies in memory, which prefetchers like best. */
+SATTN_INLINE __m512 dot_key(const float *q, const float *k, int64_t whole, __mmask16 tail)
+{
+    __m512 acc = _mm512_setzero_ps();
+    int64_t x = 0;
+    SATTN_NO_UNROLL
+    for (; x < whole; x += LANES)
+        acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), _mm512_loadu_ps(k + x), acc);
+    if (tail)
+        acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), vec_load_tail_f32x16(k + x, tail), acc);
+    return acc;
+}
+
+static void score_1_row(fused_decode_state *st, const fused_decode_block *block, int r)
+{
+    const int64_t whole = st->d / LANES * LANES;
+    const __mmask16 tail = vec_tail_m16(st->d - whole);
+    const int64_t stride = block->k_stride;
+    const float *const q = st->q + r * st->q_pitch;
+    const float *k = block->k;
+    float *s = st->s + r * FUSED_DECODE_KEYS;
+    __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
+    for (int left = block->n_keys; left > 0; left -= 16, s += 16) {
+        __m512 acc[TILE];
+        SATTN_UNROLL(16)
+        for (int i = 0; i < TILE; ++i) {
+            acc[i] = dot_key(q, k, whole, tail);
+            k = left > i + 1 ? k + stride : k;
+        }
+        const __m512 sums = vec_hsum_rows_f32x16(acc);
+        max_f32x16 = raise_max(max_f32x16, sums);
+        _mm512_storeu_ps(s, sums);
+    }
+    st->block_max[r] = vec_hmax_f32x16(max_f32x16);
+}
+
+static void score_2_rows(fused_decode_state *st, const fused_decode_block *block, int r)
+{
+    const int64_t d = st->d;
+    const int64_t stride = block->k_stride;
+    const float *const q = st->q + r * st->q_pitch;
+    const float *k = block->k;
+    float *s = st->s + r * FUSED_DECODE_KEYS;
+    __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
+    for (int left = block->n_keys; left > 0; left -= 8, s += 8, k += 8 * stride) {
+        const float *rows[8];
+        __m512 acc[TILE];
+        key_rows(rows, k, stride, left, 8);
+        dot_tile(acc, q, rows, d, 2, 8);
+        const __m512 sums = vec_hsum_rows_f32x16(acc);
+        max_f32x16 = raise_max(max_f32x16, sums);
+        _mm256_storeu_ps(s, _mm512_castps512_ps256(sums));
+        _mm256_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x8_ps(sums, 1));
+    }
+    const __m512 none = _mm512_set1_ps(-INFINITY);
+    st->block_max[r] = vec_hmax_f32x16(_mm512_mask_mov_ps(none, 0x00ff, max_f32x16));
+    st->block_max[r + 1] = vec_hmax_f32x16(_mm512_mask_mov_ps(none, 0xff00, max_f32x16));
+}
+
+SATTN_INLINE void score_4_keys(fused_decode_state *st, const fused_decode_block *block, int r,
+                               const int n_rows)
+{
+    const int64_t d = st->d;
+    const int64_t stride = block->k_stride;
+    const float *const q = st->q + r * st->q_pitch;
+    const float *k = block->k;
+    float *s = st->s + r * FUSED_DECODE_KEYS;
+    __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
+    for (int left = block->n_keys; left > 0; left -= 4, s += 4, k += 4 * stride) {
+        const float *rows[8];
+        __m512 acc[TILE];
+        key_rows(rows, k, stride, left, 4);
+        dot_tile(acc, q, rows, d, n_rows, 4);
+        SATTN_UNROLL(16)
+        for (int i = n_rows * 4; i < TILE; ++i)
+            acc[i] = _mm512_setzero_ps();
+        const __m512 sums = vec_hsum_rows_f32x16(acc);
+        max_f32x16 = raise_max(max_f32x16, sums);
+        _mm_storeu_ps(s, _mm512_castps512_ps128(sums));
+        _mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(sums, 1));
+        _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(sums, 2));
+        if (n_rows > 3)
+            _mm_storeu_ps(s + 3 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(sums, 3));
+    }
+    max_f32x16 = _mm512_max_ps(max_f32x16, _mm512_permute_ps(max_f32x16, 0x4e));
+    max_f32x16 = _mm512_max_ps(max_f32x16, _mm512_permute_ps(max_f32x16, 0xb1));
+    const __m512 rows = _mm512_maskz_compress_ps(0x1111, max_f32x16);
+    _mm512_mask_storeu_ps(st->block_max + r, vec_tail_m16(n_rows), rows);
+}
+
+static void score_3_rows(fused_decode_state *st, const fused_decode_block *block, int r)
+{
+    score_4_keys(st, block, r, 3);
+}
+
+static void score_4_rows(fused_decode_state *st, const fused_decode_block *block, int r)
+{
+    score_4_keys(st, block, r, 4);
+}
+
+static void score(fused_decode_state *st, const fused_decode_block *block)
+{
+    for (int r = 0; r < st->n_rows; r += FUSED_DECODE_GROUP) {
+        const int n_rows = fused_decode_group(st, r);
+        if (n_rows == 4)
+            score_4_rows(st, block, r);
+        else if (n_rows == 3)
+            score_3_rows(st, block, r);
+        else if (n_rows == 2)
+            score_2_rows(st, block, r);
+        else
+            score_1_row(st, block, r);
+    }
+}
+
+static void maximum(fused_decode_state *st, int n_keys)
+{
+    for (int r = 0; r < st->n_rows; ++r) {
+        const float *const s = st->s + r * FUSED_DECODE_KEYS;
+        __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
+        for (int j = 0; j < n_keys; j += LANES) {
+            const __m512 s_f32x16 = _mm512_loadu_ps(s + j);
+            const __mmask16 real = vec_tail_m16(n_keys - j);
+            max_f32x16 = _mm512_mask_max_ps(max_f32x16, real, s_f32x16, max_f32x16);
+        }
+        st->block_max[r] = vec_hmax_f32x16(max_f32x16);
+    }
+}
+
+static void weigh(fused_decode_state *st, int n_keys)
+{
+    for (int r = 0; r < st->n_rows; ++r) {
+        float *const s = st->s + r * FUSED_DECODE_KEYS;
+        const __m512 m_f32x16 = _mm512_set1_ps(fused_decode_reference(st, r));
+        __m512 sum_f32x16 = _mm512_setzero_ps();
+        for (int j = 0; j < n_keys; j += LANES) {
+            const __m512 p_f32x16 = vec_exp_f32x16(_mm512_sub_ps(_mm512_loadu_ps(s + j), m_f32x16));
+            const __mmask16 real = vec_tail_m16(n_keys - j);
+            sum_f32x16 = _mm512_mask_add_ps(sum_f32x16, real, sum_f32x16, p_f32x16);
+            _mm512_storeu_ps(s + j, p_f32x16);
+        }
+        st->row_sum[r] += vec_hsum_f32x16(sum_f32x16);
+    }
+}
+
+static float exp_of_one(float t)
+{
+    return _mm512_cvtss_f32(vec_exp_f32x16(_mm512_set1_ps(t)));
+}
+
+/* What the AV tiles of one group of rows work on. */
+typedef struct av_step {
+    const float *s;
+    float *o;
+    const float *v;
+    int64_t o_pitch, v_stride;
+    int64_t n_columns; /* left, from o and v on */
+    int n_keys;
+} av_step;
+
+SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 last,
+                         const int n_rows, const int n_vecs)
+{
+    __m512 v_f32x16[SPAN];
+    SATTN_KEEP_ORDER();
+    SATTN_UNROLL(8)
+    for (int y = 0; y + 1 < n_vecs; ++y)
+        v_f32x16[y] = _mm512_loadu_ps(v + y * LANES);
+    v_f32x16[n_vecs - 1] = vec_load_tail_f32x16(v + (n_vecs - 1) * LANES, last);
+    SATTN_UNROLL(4)
+    for (int r = 0; r < n_rows; ++r) {
+        const __m512 p_f32x16 = _mm512_set1_ps(s[r * FUSED_DECODE_KEYS]);
+        SATTN_UNROLL(8)
+        for (int y = 0; y < n_vecs; ++y)
+            acc[r * n_vecs + y] = _mm512_fmadd_ps(p_f32x16, v_f32x16[y], acc[r * n_vecs + y]);
+    }
+}
+
+/* o += s v for n_vecs vectors of columns; key j goes to accumulator j % n_parts. */
+SATTN_INLINE int av_tile(const av_step *step, const int n_rows, const int n_vecs, const int n_parts)
+{
+    const int n_sums = n_rows * n_vecs;
+    const __mmask16 last = vec_tail_m16(step->n_columns - (n_vecs - 1) * LANES);
+    const int64_t v_stride = step->v_stride;
+    const float *v = step->v;
+    const float *s = step->s;
+    const float *const end = s + step->n_keys;
+    __m512 acc[TILE];
+    SATTN_UNROLL(16)
+    for (int i = 0; i < n_sums * n_parts; ++i)
+        acc[i] = _mm512_setzero_ps();
+    SATTN_NO_UNROLL
+    for (; end - s >= n_parts; s += n_parts) {
+        SATTN_UNROLL(4)
+        for (int part = 0; part < n_parts; ++part, v += v_stride)
+            av_key(acc + part * n_sums, s + part, v, last, n_rows, n_vecs);
+    }
+    SATTN_UNROLL(4)
+    for (int part = 0; part + 1 < n_parts; ++part, v += v_stride)
+        if (end - s > part)
+            av_key(acc + part * n_sums, s + part, v, last, n_rows, n_vecs);
+    SATTN_UNROLL(16)
+    for (int i = 0; i < n_sums; ++i) {
+        float *const o = step->o + i / n_vecs * step->o_pitch + i % n_vecs * LANES;
+        __m512 sum = acc[i];
+        SATTN_UNROLL(4)
+        for (int part = 1; part < n_parts; ++part)
+            sum = _mm512_add_ps(sum, acc[part * n_sums + i]);
+        _mm512_storeu_ps(o, _mm512_add_ps(_mm512_loadu_ps(o), sum));
+    }
+    return n_vecs;
+}
+
+/* All n_vecs vectors of a span, for 1 or 2 rows. */
+SATTN_INLINE int av_few_rows(const av_step *step, const int n_rows, int n_vecs)
+{
+    switch (n_vecs) {
+    case 1:
+        return av_tile(step, n_rows, 1, 4);
+    case 2:
+        return av_tile(step, n_rows, 2, 4);
+    case 3:
+        return av_tile(step, n_rows, 3, 2);
+    case 4:
+        return av_tile(step, n_rows, 4, 2);
+    case 5:
+        return av_tile(step, n_rows, 5, 1);
+    case 6:
+        return av_tile(step, n_rows, 6, 1);
+    case 7:
+        return av_tile(step, n_rows, 7, 1);
+    default:
+        return av_tile(step, n_rows, 8, 1);
+    }
+}
+
+/* As many of the n_vecs vectors left in a span as registers hold, for 3 or 4 rows. */
+SATTN_INLINE int av_more_rows(const av_step *step, const int n_rows, int n_vecs, int n_parts)
+{
+    if (n_parts == 4)
+        return av_tile(step, n_rows, 1, 4);
+    if (n_parts == 2)
+        return n_vecs == 1 ? av_tile(step, n_rows, 1, 2) : av_tile(step, n_rows, 2, 2);
+    switch (n_vecs) {
+    case 1:
+        return av_tile(step, n_rows, 1, 1);
+    case 2:
+        return av_tile(step, n_rows, 2, 1);
+    case 3:
+        return av_tile(step, n_rows, 3, 1);
+    default:
+        return av_tile(step, n_rows, 4, 1);
+    }
+}
+
+static int av_vectors(const av_step *step, int n_rows, int n_vecs, int n_parts)
+{
+    switch (n_rows) {
+    case 1:
+        return av_few_rows(step, 1, n_vecs);
+    case 2:
+        return av_few_rows(step, 2, n_vecs);
+    case 3:
+        return av_more_rows(step, 3, n_vecs, n_parts);
+    default:
+        return av_more_rows(step, 4, n_vecs, n_parts);
+    }
+}
+
+/* Columns go in spans of SPAN vectors; how many accumulators share the keys of a column follows
+ * from the width of its span, never from the rows. */
+static void accumulate(const fused_decode_state *st, const fused_decode_block *block)
+{
+    for (int r = 0; r < st->n_rows; r += FUSED_DECODE_GROUP) {
+        av_step step = {.s = st->s + r * FUSED_DECODE_KEYS,
+                        .o = st->o + r * st->o_pitch,
+                        .v = block->v,
+                        .o_pitch = st->o_pitch,
+                        .v_stride = block->v_stride,
+                        .n_columns = st->d_v,
+                        .n_keys = block->n_keys};
+        while (step.n_columns > 0) {
+            const int64_t all_vecs = (step.n_columns + LANES - 1) / LANES;
+            int n_vecs = all_vecs < SPAN ? (int)all_vecs : SPAN;
+            const int n_parts = n_vecs > 4 ? 1 : n_vecs > 2 ? 2 : 4;
+            while (n_vecs > 0) {
+                const int done = av_vectors(&step, fused_decode_group(st, r), n_vecs, n_parts);
+                n_vecs -= done;
+                step.o += done * LANES;
+                step.v += done * LANES;
+                step.n_columns -= done * LANES;
+            }
+        }
+    }
+}
+
+void sattn_fused_f32_avx512_decode(const sattn_fused_args *args)
+{
+    static const fused_decode_ops ops = {.lanes = LANES,
+                                         .score = score,
+                                         .maximum = maximum,
+                                         .weigh = weigh,
+                                         .exp = exp_of_one,
+                                         .accumulate = accumulate};
+    fused_decode(args, &ops);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fused_plain.h: fused attention in plain C, the honest baseline of every hand-written kernel.
+ *
+ * One body, compiled twice: with vectorization off it is the strict scalar kernel, with the flags
+ * of an ISA and OpenMP's simd pragmas it is what a compiler makes of a good plain program
+ * (`autovec`). So it does what such a program would: a strip of query rows shares each block of K
+ * and V while it is in cache, four keys share each read of q and of the output row, and exp is a
+ * polynomial without branches, so that its loop vectorises.
+ *
+ *   for each strip of up to PLAIN_ROWS rows
+ *       q = scale * q
+ *       for each block of up to SATTN_KEY_BLOCK keys, for each row
+ *           s = q . k for the keys before the row's causal limit
+ *           hide what the mask hides, add the bias
+ *           raise the reference value m where the block exceeds it by the lazy threshold
+ *           p = exp(s - m); their sum, from zero, is added to the row's once
+ *           o += p V, from zero, added once
+ *       o = o / sum
+ *
+ * Online softmax: Milakov & Gimelshein 2018, algorithm 3; by blocks: FlashAttention-2, algorithm 1.
+ *
+ * Rows differ in where their keys end, never in what is done to a key, so neighbours do not change
+ * a row's bits. */
+#ifndef SATTN_KERNELS_FUSED_PLAIN_H
+#define SATTN_KERNELS_FUSED_PLAIN_H
+
+#include "kernels/fused/fused_strip.h"
+#include "kernels/vec/vec_plain.h"
+
+#include <math.h>
+
+enum {
+    PLAIN_ROWS = SATTN_TILE_QUERIES_MAX / 2, /* leaves scratch for the block's output row */
+    PLAIN_LANES = 16                         /* divides SATTN_KEY_BLOCK */
+};
+
+typedef struct plain_state {
+    float *q;                  /* [PLAIN_ROWS][d], scaled   */
+    float *o;                  /* [PLAIN_ROWS][d_v]         */
+    float *part;               /* [d_v] o of one block      */
+    float *s;                  /* [SATTN_KEY_BLOCK] scores, then weights, of one row */
+    float row_max[PLAIN_ROWS]; /* reference value m, -inf until a key was seen */
+    float row_sum[PLAIN_ROWS];
+    bool seen[PLAIN_ROWS];
+} plain_state;
+
+/* s[j] = q . k_j for n keys */
+SATTN_INLINE void plain_score(float *s, const float *q, const float *k, int64_t k_stride, int n,
+                              int64_t d)
+{
+    int j = 0;
+    for (; j + 4 <= n; j += 4, k += 4 * k_stride) {
+        const float *const k1 = k + k_stride;
+        const float *const k2 = k1 + k_stride;
+        const float *const k3 = k2 + k_stride;
+        float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
+        PLAIN_SIMD(reduction(+ : s0, s1, s2, s3))
+        for (int64_t x = 0; x < d; ++x) {
+            s0 = plain_multiply_add(q[x], k[x], s0);
+            s1 = plain_multiply_add(q[x], k1[x], s1);
+            s2 = plain_multiply_add(q[x], k2[x], s2);
+            s3 = plain_multiply_add(q[x], k3[x], s3);
+        }
+        s[j] = s0;
+        s[j + 1] = s1;
+        s[j + 2] = s2;
+        s[j + 3] = s3;
+    }
+    for (; j < n; ++j, k += k_stride) {
+        float sum = 0.0f;
+        PLAIN_SIMD(reduction(+ : sum))
+        for (int64_t x = 0; x < d; ++x)
+            sum = plain_multiply_add(q[x], k[x], sum);
+        s[j] = sum;
+    }
+}
+
+/* Hides n keys by a boolean mask; true if it lets one through. */
+SATTN_INLINE bool plain_hide(float *s, const uint8_t *mask, int64_t mask_stride, int n)
+{
+    if (mask_stride == 0 && *mask != 0)
+        return true;
+    uint32_t any = 0;
+    if (mask_stride == 0) {
+        for (int j = 0; j < n; ++j)
+            s[j] = -INFINITY;
+    } else {
+        PLAIN_SIMD(reduction(| : any))
+        for (int j = 0; j < n; ++j) {
+            s[j] = mask[j] != 0 ? s[j] : -INFINITY;
+            any |= mask[j];
+        }
+    }
+    return any != 0;
+}
+
+/* Adds a bias to n scores, -inf where it hides, whatever the score is; true if a key is visible. */
+SATTN_INLINE bool plain_bias(float *s, const float *bias, int64_t bias_stride, int n)
+{
+    uint32_t any = 0;
+    if (bias_stride == 0) {
+        const float one = *bias;
+        any = one != -INFINITY ? 1u : 0u;
+        for (int j = 0; j < n; ++j)
+            s[j] = any ? s[j] + one : -INFINITY;
+    } else {
+        PLAIN_SIMD(reduction(| : any))
+        for (int j = 0; j < n; ++j) {
+            const float kept = bias[j] != -INFINITY ? s[j] : -INFINITY;
+            s[j] = kept + bias[j];
+            any |= bias[j] != -INFINITY ? 1u : 0u;
+        }
+    }
+    return any != 0;
+}
+
+/* The largest of n scores, NaN passed over. By lanes, since a maximum over one variable is no
+ * reduction to a compiler that honours NaN. Scores up to the next multiple of PLAIN_LANES are set
+ * to -inf. */
+SATTN_INLINE float plain_max(float *s, int n)
+{
+    float top[PLAIN_LANES];
+    for (int lane = 0; lane < PLAIN_LANES; ++lane)
+        top[lane] = -INFINITY;
+    for (int j = n; j % PLAIN_LANES != 0; ++j)
+        s[j] = -INFINITY;
+    for (int j = 0; j < n; j += PLAIN_LANES) {
+        PLAIN_SIMD()
+        for (int lane = 0; lane < PLAIN_LANES; ++lane)
+            top[lane] = s[j + lane] > top[lane] ? s[j + lane] : top[lane];
+    }
+    float max = -INFINITY;
+    for (int lane = 0; lane < PLAIN_LANES; ++lane)
+        max = top[lane] > max ? top[lane] : max;
+    return max;
+}
+
+/* Turns n scores into weights, raising row r's reference value where it is due. */
+SATTN_INLINE void plain_weigh(plain_state *st, int r, int n, int64_t d_v)
+{
+    float *const s = st->s;
+    const float block_max = plain_max(s, n);
+    const float old_max = st->row_max[r];
+    if (block_max > old_max + SATTN_LAZY_THRESHOLD) {
+        const float factor = plain_exp(old_max - block_max);
+        float *const o = st->o + r * d_v;
+        PLAIN_SIMD()
+        for (int64_t y = 0; y < d_v; ++y)
+            o[y] *= factor;
+        st->row_sum[r] *= factor;
+        st->row_max[r] = block_max;
+    }
+    /* Before any score above -inf, -inf - m must be -inf, not NaN. */
+    const float m = st->row_max[r] == -INFINITY ? 0.0f : st->row_max[r];
+    float sum = 0.0f;
+    PLAIN_SIMD(reduction(+ : sum))
+    for (int j = 0; j < n; ++j) {
+        s[j] = plain_exp(s[j] - m);
+        sum += s[j];
+    }
+    st->row_sum[r] += sum;
+}
+
+/* o += p V over n keys */
+SATTN_INLINE void plain_accumulate(float *o, float *part, const float *p, const float *v,
+                                   int64_t v_stride, int n, int64_t d_v)
+{
+    for (int64_t y = 0; y < d_v; ++y)
+        part[y] = 0.0f;
+    int j = 0;
+    for (; j + 4 <= n; j += 4, v += 4 * v_stride) {
+        const float *const v1 = v + v_stride;
+        const float *const v2 = v1 + v_stride;
+        const float *const v3 = v2 + v_stride;
+        const float p0 = p[j], p1 = p[j + 1], p2 = p[j + 2], p3 = p[j + 3];
+        PLAIN_SIMD()
+        for (int64_t y = 0; y < d_v; ++y) {
+            float sum = plain_multiply_add(p0, v[y], part[y]);
+            sum = plain_multiply_add(p1, v1[y], sum);
+            sum = plain_multiply_add(p2, v2[y], sum);
+            part[y] = plain_multiply_add(p3, v3[y], sum);
+        }
+    }
+    for (; j < n; ++j, v += v_stride) {
+        const float weight = p[j];
+        PLAIN_SIMD()
+        for (int64_t y = 0; y < d_v; ++y)
+            part[y] = plain_multiply_add(weight, v[y], part[y]);
+    }
+    PLAIN_SIMD()
+    for (int64_t y = 0; y < d_v; ++y)
+        o[y] += part[y];
+}
+
+/* Keys [first, first + n) for row r; they end before its causal limit. */
+SATTN_INLINE void plain_block(const sattn_fused_args *a, plain_state *st, const fused_strip *strip,
+                              int r, int64_t first, int n)
+{
+    const int64_t at = first * a->mask_key_stride;
+    plain_score(st->s, st->q + r * a->d, a->k + first * a->k_stride, a->k_stride, n, a->d);
+    bool visible = true;
+    if (strip->mask_bool[r])
+        visible = plain_hide(st->s, strip->mask_bool[r] + at, a->mask_key_stride, n);
+    else if (strip->mask_add[r])
+        visible = plain_bias(st->s, strip->mask_add[r] + at, a->mask_key_stride, n);
+    if (!visible)
+        return;
+    st->seen[r] = true;
+    plain_weigh(st, r, n, a->d_v);
+    plain_accumulate(st->o + r * a->d_v, st->part, st->s, a->v + first * a->v_stride, a->v_stride,
+                     n, a->d_v);
+}
+
+SATTN_INLINE void plain_store(const sattn_fused_args *a, const plain_state *st,
+                              const fused_strip *strip, int r)
+{
+    const float *const o = st->o + r * a->d_v;
+    float *const to = strip->o[r];
+    const float factor = fused_row_finish(a, strip, r, st->row_max[r], st->row_sum[r], st->seen[r]);
+    if (!st->seen[r]) {
+        for (int64_t y = 0; y < a->d_v; ++y)
+            to[y] = 0.0f;
+        return;
+    }
+    PLAIN_SIMD()
+    for (int64_t y = 0; y < a->d_v; ++y)
+        to[y] = o[y] * factor;
+}
+
+SATTN_INLINE void plain_strip(const sattn_fused_args *a, plain_state *st, const fused_strip *strip)
+{
+    for (int r = 0; r < strip->n_rows; ++r) {
+        st->row_max[r] = -INFINITY;
+        st->row_sum[r] = 0.0f;
+        st->seen[r] = false;
+        for (int64_t y = 0; y < a->d_v; ++y)
+            st->o[r * a->d_v + y] = 0.0f;
+        PLAIN_SIMD()
+        for (int64_t x = 0; x < a->d; ++x)
+            st->q[r * a->d + x] = a->scale * strip->q[r][x];
+    }
+    for (int64_t first = a->j0; first < strip->key_end_max;) {
+        const int64_t next = (first / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
+        for (int r = 0; r < strip->n_rows; ++r) {
+            const int64_t end = strip->key_end[r] < next ? strip->key_end[r] : next;
+            if (first < end)
+                plain_block(a, st, strip, r, first, (int)(end - first));
+        }
+        first = next;
+    }
+    for (int r = 0; r < strip->n_rows; ++r)
+        plain_store(a, st, strip, r);
+}
+
+SATTN_INLINE void fused_plain(const sattn_fused_args *a)
+{
+    float *const scratch = a->scratch;
+    plain_state st;
+    st.s = scratch;
+    st.q = st.s + SATTN_KEY_BLOCK;
+    st.o = st.q + PLAIN_ROWS * a->d;
+    st.part = st.o + PLAIN_ROWS * a->d_v;
+    fused_strip strip;
+    const int64_t n_rows = fused_row_count(a);
+    for (int64_t first = 0; first < n_rows; first += PLAIN_ROWS) {
+        fused_strip_fill(&strip, a, first, PLAIN_ROWS);
+        plain_strip(a, &st, &strip);
+    }
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * vec_avx2.h: what several AVX2 (with FMA) kernels need besides plain intrinsics.
+ *
+ * Masks are vectors of all-ones or all-zeros lanes. Loads and stores with a mask touch only the
+ * lanes that are set, so a tail needs no padding. */
+#ifndef SATTN_KERNELS_VEC_AVX2_H
+#define SATTN_KERNELS_VEC_AVX2_H
+
+#if !defined(__AVX2__) || !defined(__FMA__)
+#error "vec_avx2.h needs AVX2 and FMA"
+#endif
+
+#include "kernels/vec/exp_poly.h"
+#include "kernels/vec/vec_base.h"
+
+#include <immintrin.h>
+#include <math.h>
+#include <stdint.h>
+
+enum {
+    VEC_ROUND_NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC,
+};
+
+/* The first n lanes; all of them from 8 on, none for n <= 0. */
+SATTN_INLINE __m256i vec_tail_m8(int64_t n)
+{
+    const int32_t count = n >= 8 ? 8 : n <= 0 ? 0 : (int32_t)n;
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+SATTN_INLINE __m256 vec_load_tail_f32x8(const float *from, __m256i lanes)
+{
+    return _mm256_maskload_ps(from, lanes);
+}
+
+SATTN_INLINE void vec_store_tail_f32x8(float *to, __m256i lanes, __m256 value)
+{
+    _mm256_maskstore_ps(to, lanes, value);
+}
+
+/* exp(t) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond (but below 88): 0 below
+ * SATTN_EXP_LOWEST, at -inf too; a NaN stays one. */
+SATTN_INLINE __m256 vec_exp_f32x8(__m256 t)
+{
+    const __m256 log2e_hi = _mm256_set1_ps(SATTN_LOG2E_HI);
+    const __m256 alive = _mm256_cmp_ps(t, _mm256_set1_ps(SATTN_EXP_LOWEST), _CMP_NLT_UQ);
+    const __m256 n = _mm256_round_ps(_mm256_mul_ps(t, log2e_hi), VEC_ROUND_NEAREST);
+    __m256 r = _mm256_fmsub_ps(t, log2e_hi, n);
+    r = _mm256_fmadd_ps(t, _mm256_set1_ps(SATTN_LOG2E_LO), r);
+    __m256 p = _mm256_fmadd_ps(_mm256_set1_ps(SATTN_EXP2_C6), r, _mm256_set1_ps(SATTN_EXP2_C5));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(SATTN_EXP2_C4));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(SATTN_EXP2_C3));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(SATTN_EXP2_C2));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(SATTN_EXP2_C1));
+    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f));
+    /* 2^n by adding n to the exponent: the result is a normal number wherever `alive` is set. A NaN
+     * converts to INT32_MIN, whose shifted value is 0, so it passes. */
+    const __m256i exponent = _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23);
+    const __m256i scaled = _mm256_add_epi32(_mm256_castps_si256(p), exponent);
+    return _mm256_and_ps(_mm256_castsi256_ps(scaled), alive);
+}
+
+/* Sum over the lanes, halves first: always the same tree. */
+SATTN_INLINE float vec_hsum_f32x8(__m256 v)
+{
+    const __m128 x4 = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    const __m128 x2 = _mm_add_ps(x4, _mm_movehl_ps(x4, x4));
+    return _mm_cvtss_f32(_mm_add_ss(x2, _mm_movehdup_ps(x2)));
+}
+
+/* Maximum over the lanes; what a NaN lane does to it is not defined. */
+SATTN_INLINE float vec_hmax_f32x8(__m256 v)
+{
+    const __m128 x4 = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+    const __m128 x2 = _mm_max_ps(x4, _mm_movehl_ps(x4, x4));
+    return _mm_cvtss_f32(_mm_max_ss(x2, _mm_movehdup_ps(x2)));
+}
+
+/* Lane i of the result is the sum over the lanes of rows[i]; a tree of 14 shuffles and 7 adds. */
+SATTN_INLINE __m256 vec_hsum_rows_f32x8(const __m256 rows[8])
+{
+    __m256 half[4];
+    __m256 pair[2];
+    SATTN_UNROLL(4)
+    for (int i = 0; i < 4; ++i)
+        half[i] = _mm256_add_ps(_mm256_permute2f128_ps(rows[i], rows[i + 4], 0x20),
+                                _mm256_permute2f128_ps(rows[i], rows[i + 4], 0x31));
+    SATTN_UNROLL(2)
+    for (int i = 0; i < 2; ++i)
+        pair[i] = _mm256_add_ps(_mm256_shuffle_ps(half[2 * i], half[2 * i + 1], 0x44),
+                                _mm256_shuffle_ps(half[2 * i], half[2 * i + 1], 0xee));
+    return _mm256_add_ps(_mm256_shuffle_ps(pair[0], pair[1], 0x88),
+                         _mm256_shuffle_ps(pair[0], pair[1], 0xdd));
+}
+
+/* rows[i] lane j <-> rows[j] lane i: first within 128-bit lanes of four rows, then the lanes. */
+SATTN_INLINE void vec_transpose_f32x8(__m256 rows[8])
+{
+    __m256 quad[8]; /* quad[4a + b]: column b of both 4x4 tiles in rows 4a .. 4a + 3 */
+    SATTN_UNROLL(2)
+    for (int a = 0; a < 8; a += 4) {
+        const __m256 lo01 = _mm256_unpacklo_ps(rows[a], rows[a + 1]);
+        const __m256 hi01 = _mm256_unpackhi_ps(rows[a], rows[a + 1]);
+        const __m256 lo23 = _mm256_unpacklo_ps(rows[a + 2], rows[a + 3]);
+        const __m256 hi23 = _mm256_unpackhi_ps(rows[a + 2], rows[a + 3]);
+        quad[a] = _mm256_shuffle_ps(lo01, lo23, 0x44);
+        quad[a + 1] = _mm256_shuffle_ps(lo01, lo23, 0xee);
+        quad[a + 2] = _mm256_shuffle_ps(hi01, hi23, 0x44);
+        quad[a + 3] = _mm256_shuffle_ps(hi01, hi23, 0xee);
+    }
+    SATTN_UNROLL(4)
+    for (int b = 0; b < 4; ++b) {
+        rows[b] = _mm256_permute2f128_ps(quad[b], quad[4 + b], 0x20);
+        rows[4 + b] = _mm256_permute2f128_ps(quad[b], quad[4 + b], 0x31);
+    }
+}
+
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * vec_avx512.h: what several AVX-512 (F, BW, DQ, VL) kernels need besides plain intrinsics.
+ *
+ * Loads and stores with a mask touch only the lanes whose bit is set, so a tail needs no padding.
+ */
+#ifndef SATTN_KERNELS_VEC_AVX512_H
+#define SATTN_KERNELS_VEC_AVX512_H
+
+#if !defined(__AVX512F__) || !defined(__AVX512BW__) || !defined(__AVX512DQ__) ||                   \
+    !defined(__AVX512VL__)
+#error "vec_avx512.h needs AVX-512 F, BW, DQ and VL"
+#endif
+
+#include "kernels/vec/exp_poly.h"
+#include "kernels/vec/vec_base.h"
+
+#include <immintrin.h>
+#include <math.h>
+#include <stdint.h>
+
+enum {
+    VEC_ROUND_NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC,
+};
+
+/* The first n lanes; all of them from 16 on, none for n <= 0. */
+SATTN_INLINE __mmask16 vec_tail_m16(int64_t n)
+{
+    return n >= 16 ? (__mmask16)0xffff : n <= 0 ? (__mmask16)0 : (__mmask16)((1u << n) - 1u);
+}
+
+SATTN_INLINE __m512 vec_load_tail_f32x16(const float *from, __mmask16 lanes)
+{
+    return _mm512_maskz_loadu_ps(lanes, from);
+}
+
+SATTN_INLINE void vec_store_tail_f32x16(float *to, __mmask16 lanes, __m512 value)
+{
+    _mm512_mask_storeu_ps(to, lanes, value);
+}
+
+/* exp(t) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond: 0 below SATTN_EXP_LOWEST, at
+ * -inf too; a NaN stays one. */
+SATTN_INLINE __m512 vec_exp_f32x16(__m512 t)
+{
+    const __m512 log2e_hi = _mm512_set1_ps(SATTN_LOG2E_HI);
+    const __mmask16 alive = _mm512_cmp_ps_mask(t, _mm512_set1_ps(SATTN_EXP_LOWEST), _CMP_NLT_UQ);
+    const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(t, log2e_hi), VEC_ROUND_NEAREST);
+    __m512 r = _mm512_fmsub_ps(t, log2e_hi, n);
+    r = _mm512_fmadd_ps(t, _mm512_set1_ps(SATTN_LOG2E_LO), r);
+    __m512 p = _mm512_fmadd_ps(_mm512_set1_ps(SATTN_EXP2_C6), r, _mm512_set1_ps(SATTN_EXP2_C5));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(SATTN_EXP2_C4));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(SATTN_EXP2_C3));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(SATTN_EXP2_C2));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(SATTN_EXP2_C1));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
+    return _mm512_maskz_scalef_ps(alive, p, n);
+}
+
+/* Sum over the lanes, halves first: always the same tree. */
+SATTN_INLINE float vec_hsum_f32x16(__m512 v)
+{
+    const __m256 x8 = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+    const __m128 x4 = _mm_add_ps(_mm256_castps256_ps128(x8), _mm256_extractf128_ps(x8, 1));
+    const __m128 x2 = _mm_add_ps(x4, _mm_movehl_ps(x4, x4));
+    return _mm_cvtss_f32(_mm_add_ss(x2, _mm_movehdup_ps(x2)));
+}
+
+/* Maximum over the lanes; what a NaN lane does to it is not defined. */
+SATTN_INLINE float vec_hmax_f32x16(__m512 v)
+{
+    const __m256 x8 = _mm256_max_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+    const __m128 x4 = _mm_max_ps(_mm256_castps256_ps128(x8), _mm256_extractf128_ps(x8, 1));
+    const __m128 x2 = _mm_max_ps(x4, _mm_movehl_ps(x4, x4));
+    return _mm_cvtss_f32(_mm_max_ss(x2, _mm_movehdup_ps(x2)));
+}
+
+/* Lane i of the result is the sum over the lanes of rows[i]; a tree of 30 shuffles and 15 adds. */
+SATTN_INLINE __m512 vec_hsum_rows_f32x16(const __m512 rows[16])
+{
+    __m512 half[8];
+    __m512 quarter[4];
+    __m512 pair[2];
+    SATTN_UNROLL(8)
+    for (int i = 0; i < 8; ++i) {
+        const __m512 a = rows[(i & 3) + 2 * (i & 4)];
+        const __m512 b = rows[(i & 3) + 2 * (i & 4) + 4];
+        half[i] = _mm512_add_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));
+    }
+    SATTN_UNROLL(4)
+    for (int i = 0; i < 4; ++i)
+        quarter[i] = _mm512_add_ps(_mm512_shuffle_f32x4(half[i], half[i + 4], 0x88),
+                                   _mm512_shuffle_f32x4(half[i], half[i + 4], 0xdd));
+    SATTN_UNROLL(2)
+    for (int i = 0; i < 2; ++i)
+        pair[i] = _mm512_add_ps(_mm512_shuffle_ps(quarter[2 * i], quarter[2 * i + 1], 0x44),
+                                _mm512_shuffle_ps(quarter[2 * i], quarter[2 * i + 1], 0xee));
+    return _mm512_add_ps(_mm512_shuffle_ps(pair[0], pair[1], 0x88),
+                         _mm512_shuffle_ps(pair[0], pair[1], 0xdd));
+}
+
+/* rows[i] lane j <-> rows[j] lane i: first within 128-bit lanes of four rows, then the lanes. */
+SATTN_INLINE void vec_transpose_f32x16(__m512 rows[16])
+{
+    __m512 quad[16]; /* quad[4a + b]: column b of every 4x4 tile in rows 4a .. 4a + 3 */
+    SATTN_UNROLL(4)
+    for (int a = 0; a < 16; a += 4) {
+        const __m512 lo01 = _mm512_unpacklo_ps(rows[a], rows[a + 1]);
+        const __m512 hi01 = _mm512_unpackhi_ps(rows[a], rows[a + 1]);
+        const __m512 lo23 = _mm512_unpacklo_ps(rows[a + 2], rows[a + 3]);
+        const __m512 hi23 = _mm512_unpackhi_ps(rows[a + 2], rows[a + 3]);
+        quad[a] = _mm512_shuffle_ps(lo01, lo23, 0x44);
+        quad[a + 1] = _mm512_shuffle_ps(lo01, lo23, 0xee);
+        quad[a + 2] = _mm512_shuffle_ps(hi01, hi23, 0x44);
+        quad[a + 3] = _mm512_shuffle_ps(hi01, hi23, 0xee);
+    }
+    SATTN_UNROLL(4)
+    for (int b = 0; b < 4; ++b) {
+        const __m512 even01 = _mm512_shuffle_f32x4(quad[b], quad[4 + b], 0x88);
+        const __m512 odd01 = _mm512_shuffle_f32x4(quad[b], quad[4 + b], 0xdd);
+        const __m512 even23 = _mm512_shuffle_f32x4(quad[8 + b], quad[12 + b], 0x88);
+        const __m512 odd23 = _mm512_shuffle_f32x4(quad[8 + b], quad[12 + b], 0xdd);
+        rows[b] = _mm512_shuffle_f32x4(even01, even23, 0x88);
+        rows[4 + b] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
+        rows[8 + b] = _mm512_shuffle_f32x4(even01, even23, 0xdd);
+        rows[12 + b] = _mm512_shuffle_f32x4(odd01, odd23, 0xdd);
+    }
+}
+
+#endif

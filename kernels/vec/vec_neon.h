@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * vec_neon.h: helpers of the AArch64 NEON kernels. Baseline armv8-a, 4 floats to a vector.
+ *
+ * NaN: vmaxnmq takes the number where one operand is a quiet NaN, vmaxq the NaN. A running maximum
+ * wants the first; a score is the result of arithmetic, so its NaN is always quiet. */
+#ifndef SATTN_KERNELS_VEC_NEON_H
+#define SATTN_KERNELS_VEC_NEON_H
+
+#include "kernels/vec/exp_poly.h"
+#include "kernels/vec/vec_base.h"
+
+#if !defined(__aarch64__) || !defined(__ARM_NEON)
+#error "this file is for AArch64 with NEON"
+#endif
+#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the NEON kernels assume little-endian memory"
+#endif
+
+#include <arm_neon.h>
+
+/* sum + a * b[lane]: one instruction, no broadcast. `lane` is a constant once inlined; the
+ * instruction wants it literal. */
+SATTN_INLINE float32x4_t vec_fma_lane_f32x4(float32x4_t sum, float32x4_t a, float32x4_t b, int lane)
+{
+    switch (lane) {
+    case 0:
+        return vfmaq_laneq_f32(sum, a, b, 0);
+    case 1:
+        return vfmaq_laneq_f32(sum, a, b, 1);
+    case 2:
+        return vfmaq_laneq_f32(sum, a, b, 2);
+    default:
+        return vfmaq_laneq_f32(sum, a, b, 3);
+    }
+}
+
+/* exp(t) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond (but below 88): 0 below
+ * SATTN_EXP_LOWEST, at -inf too; a NaN stays one. The sums run on -r, which needs no negation of n
+ * and gives the same bits. */
+SATTN_INLINE float32x4_t vec_exp_f32x4(float32x4_t t)
+{
+    const float32x4_t n = vrndnq_f32(vmulq_f32(t, vdupq_n_f32(SATTN_LOG2E_HI)));
+    float32x4_t minus_r = vfmsq_f32(n, t, vdupq_n_f32(SATTN_LOG2E_HI));
+    minus_r = vfmsq_f32(minus_r, t, vdupq_n_f32(SATTN_LOG2E_LO));
+    float32x4_t p = vfmsq_f32(vdupq_n_f32(SATTN_EXP2_C5), vdupq_n_f32(SATTN_EXP2_C6), minus_r);
+    p = vfmsq_f32(vdupq_n_f32(SATTN_EXP2_C4), p, minus_r);
+    p = vfmsq_f32(vdupq_n_f32(SATTN_EXP2_C3), p, minus_r);
+    p = vfmsq_f32(vdupq_n_f32(SATTN_EXP2_C2), p, minus_r);
+    p = vfmsq_f32(vdupq_n_f32(SATTN_EXP2_C1), p, minus_r);
+    p = vfmsq_f32(vdupq_n_f32(1.0f), p, minus_r);
+    /* 2^n by adding n to the exponent: the result is a normal number wherever t is not below the
+     * range. A NaN converts to 0, so it passes. */
+    const uint32x4_t exponent = vreinterpretq_u32_s32(vshlq_n_s32(vcvtq_s32_f32(n), 23));
+    const uint32x4_t scaled = vaddq_u32(vreinterpretq_u32_f32(p), exponent);
+    const uint32x4_t is_below = vcltq_f32(t, vdupq_n_f32(SATTN_EXP_LOWEST)); /* false for a NaN */
+    return vreinterpretq_f32_u32(vbicq_u32(scaled, is_below));
+}
+
+/* Lane i of the result is the sum over the lanes of rows[i], neighbours first. */
+SATTN_INLINE float32x4_t vec_hsum_rows_f32x4(const float32x4_t rows[4])
+{
+    return vpaddq_f32(vpaddq_f32(rows[0], rows[1]), vpaddq_f32(rows[2], rows[3]));
+}
+
+/* Rows become columns. */
+SATTN_INLINE void vec_transpose_f32x4(float32x4_t m[4])
+{
+    const float64x2_t ac_lo = vreinterpretq_f64_f32(vtrn1q_f32(m[0], m[1])); /* 00 10 02 12 */
+    const float64x2_t ac_hi = vreinterpretq_f64_f32(vtrn2q_f32(m[0], m[1])); /* 01 11 03 13 */
+    const float64x2_t bd_lo = vreinterpretq_f64_f32(vtrn1q_f32(m[2], m[3]));
+    const float64x2_t bd_hi = vreinterpretq_f64_f32(vtrn2q_f32(m[2], m[3]));
+    m[0] = vreinterpretq_f32_f64(vtrn1q_f64(ac_lo, bd_lo));
+    m[1] = vreinterpretq_f32_f64(vtrn1q_f64(ac_hi, bd_hi));
+    m[2] = vreinterpretq_f32_f64(vtrn2q_f64(ac_lo, bd_lo));
+    m[3] = vreinterpretq_f32_f64(vtrn2q_f64(ac_hi, bd_hi));
+}
+
+/* The first n lanes; all of them from 4 on, none for n <= 0. */
+SATTN_INLINE uint32x4_t vec_tail_m4(int n)
+{
+    static const int32_t lane[4] = {0, 1, 2, 3};
+    return vcltq_s32(vld1q_s32(lane), vdupq_n_s32(n));
+}
+
+/* The first n floats at p, 0 .. 4; the rest of the vector is 0. */
+SATTN_INLINE float32x4_t vec_load_tail_f32x4(const float *p, int64_t n)
+{
+    float32x4_t v = vdupq_n_f32(0.0f);
+    if (n >= 4)
+        return vld1q_f32(p);
+    if (n > 0)
+        v = vld1q_lane_f32(p, v, 0);
+    if (n > 1)
+        v = vld1q_lane_f32(p + 1, v, 1);
+    if (n > 2)
+        v = vld1q_lane_f32(p + 2, v, 2);
+    return v;
+}
+
+/* columns[u] lane i = rows[i][x + u] for u < n, n = 1 .. 4. */
+SATTN_INLINE void vec_load_columns_f32x4(float32x4_t columns[4], const float *const rows[4],
+                                         int64_t x, int64_t n)
+{
+    SATTN_UNROLL(4)
+    for (int i = 0; i < 4; ++i)
+        columns[i] = vec_load_tail_f32x4(rows[i] + x, n);
+    vec_transpose_f32x4(columns);
+}
+
+#endif

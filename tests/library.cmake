@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+# Tests of the library around the kernels: dispatch, public functions, first call, environment.
+
+find_package(cmocka QUIET CONFIG)
+find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
+if(SATTN_CMOCKA_LIBRARY)
+  foreach(name IN ITEMS test_dispatch test_api)
+    sattn_test_program(${name} ${name}.c)
+    target_link_libraries(${name} PRIVATE ${SATTN_CMOCKA_LIBRARY})
+    string(REPLACE test_ "" short ${name})
+    sattn_test(${short} COMMAND ${name} LABELS library)
+  endforeach()
+elseif(NOT CMAKE_CROSSCOMPILING)
+  message(FATAL_ERROR "cmocka was not found, the tests of dispatch need it. Debian: apt-get install "
+                      "libcmocka-dev; Fedora: dnf install libcmocka-devel; Homebrew: brew install cmocka. "
+                      "Or configure with -DSATTN_TESTS=OFF.")
+endif()
+
+sattn_test_program(test_constructor test_first_call.c)
+target_compile_definitions(test_constructor PRIVATE SATTN_TEST_THREADS=0)
+sattn_test(first_call.constructor COMMAND test_constructor LABELS library)
+sattn_test_program(test_threads test_first_call.c)
+target_compile_definitions(test_threads PRIVATE SATTN_TEST_THREADS=1)
+sattn_test(first_call.threads COMMAND test_threads LABELS library)
+
+# ---- real activations, every registry row
+sattn_test_program(test_real test_real.c ${PROJECT_SOURCE_DIR}/bench/real.c)
+target_link_libraries(test_real PRIVATE sattn_test_support)
+target_compile_definitions(test_real PRIVATE
+  SATTN_DATASET_DIR="${PROJECT_SOURCE_DIR}/tests/data/minilm")
+sattn_registry_rows(fused rows)
+foreach(row IN LISTS rows)
+  sattn_test(real.${row} COMMAND test_real --kernel=${row} SEED LABELS kernels)
+endforeach()
+
+# ---- SATTN_* variables: each in a process of its own
+sattn_test_program(test_environment test_environment.c)
+function(sattn_environment_test name environment)
+  sattn_test(environment.${name} COMMAND test_environment ${ARGN} LABELS library)
+  foreach(full_name IN ITEMS environment.${name})
+    if(NOT CMAKE_CROSSCOMPILING)
+      set_property(TEST ${full_name} APPEND PROPERTY ENVIRONMENT "${environment}")
+    endif()
+  endforeach()
+endfunction()
+if(NOT CMAKE_CROSSCOMPILING)
+  sattn_environment_test(none "" ok any)
+  sattn_environment_test(empty "SATTN_ISA=;SATTN_KERNEL=;SATTN_LOG=" ok any)
+  sattn_environment_test(scalar "SATTN_ISA=scalar" ok sattn_fused_f32_scalar)
+  sattn_environment_test(by_name "SATTN_KERNEL=sattn_fused_f32_scalar" ok sattn_fused_f32_scalar)
+  sattn_environment_test(unknown_isa "SATTN_ISA=avx51" error SATTN_ISA avx51 "usable here: scalar")
+  sattn_environment_test(upper_case "SATTN_ISA=AVX2" error SATTN_ISA AVX2 "usable here: scalar")
+  sattn_environment_test(unknown_kernel "SATTN_KERNEL=sattn_fused_f32_mmx" error SATTN_KERNEL
+                         sattn_fused_f32_mmx sattn_fused_f32_scalar)
+  sattn_environment_test(log_value "SATTN_LOG=yes" error SATTN_LOG yes "0 or 1")
+  if(SATTN_BUILD_AVX2)
+    sattn_environment_test(kernel_over_cap "SATTN_ISA=scalar;SATTN_KERNEL=sattn_fused_f32_avx2" error
+                           sattn_fused_f32_avx2 "under the cap scalar")
+  endif()
+endif()
+
+# ---- the same decisions on emulated x86 CPUs: no AVX; AVX without AVX2; AVX2; AVX2 without FMA;
+# all bits set but nothing saved by the system
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT SATTN_SANITIZE)
+  find_program(QEMU_X86_64 NAMES qemu-x86_64 qemu-x86_64-static)
+  if(QEMU_X86_64)
+    foreach(cpu IN ITEMS Nehalem SandyBridge max "max,-fma" "max,-xsave")
+      add_test(NAME dispatch.qemu.${cpu} COMMAND ${QEMU_X86_64} -cpu ${cpu} $<TARGET_FILE:test_dispatch>)
+      set_tests_properties(dispatch.qemu.${cpu} PROPERTIES LABELS library TIMEOUT 120)
+    endforeach()
+  endif()
+endif()
+
+# ---- what the compiler made of it (sanitizers add code of their own)
+if(NOT SATTN_SANITIZE AND CMAKE_OBJDUMP AND CMAKE_NM AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    set(scan_arch x86_64)
+  else()
+    set(scan_arch aarch64)
+  endif()
+  function(sattn_scan name rule)
+    set(objects "")
+    foreach(target IN LISTS ARGN)
+      list(APPEND objects $<TARGET_OBJECTS:${target}>)
+    endforeach()
+    add_test(NAME scan.${name} COMMAND ${CMAKE_COMMAND} -DOBJDUMP=${CMAKE_OBJDUMP} -DNM=${CMAKE_NM}
+             -DARCH=${scan_arch} -DRULE=${rule} "-DOBJECTS=$<JOIN:${objects},|>"
+             -P ${CMAKE_CURRENT_SOURCE_DIR}/scan.cmake)
+    set_tests_properties(scan.${name} PROPERTIES LABELS library TIMEOUT 120)
+  endfunction()
+
+  set(kernel_targets "")
+  foreach(isa IN LISTS SATTN_ISAS)
+    list(APPEND kernel_targets sattn_kernels_${isa})
+    if(NOT isa STREQUAL "scalar")
+      sattn_scan(autovec.${isa} autovec sattn_kernels_${isa})
+    endif()
+  endforeach()
+  sattn_scan(symbols symbols ${kernel_targets})
+  sattn_scan(scalar scalar sattn_kernels_scalar)
+  if(scan_arch STREQUAL "x86_64")
+    sattn_scan(baseline baseline sattn_objects sattn_kernels_scalar)
+  endif()
+  if(SATTN_BUILD_AVX2)
+    sattn_scan(avx2 avx2 sattn_kernels_avx2)
+  endif()
+endif()
+
+# ---- one file and one row make a variant
+if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND CMAKE_CXX_COMPILER)
+  add_test(NAME variant COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR}
+           -DWORK=${CMAKE_CURRENT_BINARY_DIR}/variant -DGENERATOR=${CMAKE_GENERATOR}
+           -DC_COMPILER=${CMAKE_C_COMPILER} -DCXX_COMPILER=${CMAKE_CXX_COMPILER}
+           -P ${CMAKE_CURRENT_SOURCE_DIR}/variant.cmake)
+  set_tests_properties(variant PROPERTIES LABELS library TIMEOUT 900)
+endif()

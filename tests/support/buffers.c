@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * buffers.c: operands between guard pages, by mmap and mprotect. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "tests/support/buffers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const uint32_t canary_word = 0x7fc5a5a5u; /* a quiet NaN with a payload of its own */
+static const unsigned char canary_byte = 0xa5;
+
+static void stop(const char *what)
+{
+    perror(what);
+    exit(2);
+}
+
+static int64_t span_of(const test_extents *e)
+{
+    if (e->n_groups == 0 || e->n_rows == 0 || e->n_columns == 0)
+        return 0;
+    return (e->n_groups - 1) * e->group_stride + (e->n_rows - 1) * e->row_stride + e->n_columns;
+}
+
+static void fill_canary(void *at, size_t n_bytes, size_t element_size)
+{
+    if (element_size == 1) {
+        memset(at, canary_byte, n_bytes);
+        return;
+    }
+    uint32_t *const words = at;
+    for (size_t i = 0; i < n_bytes / sizeof(uint32_t); ++i)
+        words[i] = canary_word;
+}
+
+test_operand test_operand_make(const test_extents *extents, test_placement placement,
+                               size_t distance)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t span = (size_t)span_of(extents) * extents->element_size;
+    const size_t n_pages = span + distance == 0 ? 1 : (span + distance + page - 1) / page;
+    test_operand operand = {.extents = *extents, .n_bytes = n_pages * page};
+    operand.map_size = operand.n_bytes + 2 * page;
+    operand.map =
+        mmap(NULL, operand.map_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (operand.map == MAP_FAILED)
+        stop("mmap");
+    operand.pages = (unsigned char *)operand.map + page;
+    if (mprotect(operand.pages, operand.n_bytes, PROT_READ | PROT_WRITE) != 0)
+        stop("mprotect");
+    operand.data = placement == TEST_START_FLUSH
+                       ? operand.pages + distance
+                       : operand.pages + operand.n_bytes - span - distance;
+    operand.before = malloc(operand.n_bytes);
+    if (!operand.before)
+        stop("malloc");
+    fill_canary(operand.pages, operand.n_bytes, extents->element_size);
+    return operand;
+}
+
+void test_operand_free(test_operand *operand)
+{
+    free(operand->before);
+    if (operand->map)
+        munmap(operand->map, operand->map_size);
+    memset(operand, 0, sizeof *operand);
+}
+
+static size_t offset_of(const test_operand *operand, int64_t g, int64_t i)
+{
+    const int64_t at = g * operand->extents.group_stride + i * operand->extents.row_stride;
+    return (size_t)at * operand->extents.element_size;
+}
+
+static void *row_of(const test_operand *operand, int64_t g, int64_t i)
+{
+    return (unsigned char *)operand->data + offset_of(operand, g, i);
+}
+
+static const void *sealed_row_of(const test_operand *operand, int64_t g, int64_t i)
+{
+    const ptrdiff_t start = (unsigned char *)operand->data - operand->pages;
+    return operand->before + start + offset_of(operand, g, i);
+}
+
+float *test_operand_f32(const test_operand *operand, int64_t g, int64_t i)
+{
+    return row_of(operand, g, i);
+}
+
+uint8_t *test_operand_u8(const test_operand *operand, int64_t g, int64_t i)
+{
+    return row_of(operand, g, i);
+}
+
+const float *test_operand_sealed_f32(const test_operand *operand, int64_t g, int64_t i)
+{
+    return sealed_row_of(operand, g, i);
+}
+
+const uint8_t *test_operand_sealed_u8(const test_operand *operand, int64_t g, int64_t i)
+{
+    return sealed_row_of(operand, g, i);
+}
+
+void test_operand_seal(test_operand *operand)
+{
+    memcpy(operand->before, operand->pages, operand->n_bytes);
+}
+
+void test_operand_accept(test_operand *operand, int64_t i0, int64_t i1)
+{
+    const test_extents *const e = &operand->extents;
+    const ptrdiff_t start = (unsigned char *)operand->data - operand->pages;
+    for (int64_t g = 0; g < e->n_groups; ++g)
+        for (int64_t i = i0; i < i1; ++i)
+            memcpy(operand->before + start + offset_of(operand, g, i), row_of(operand, g, i),
+                   (size_t)e->n_columns * e->element_size);
+}
+
+bool test_operand_is_unchanged(const test_operand *operand, int64_t *at)
+{
+    if (memcmp(operand->pages, operand->before, operand->n_bytes) == 0)
+        return true;
+    size_t byte = 0;
+    while (operand->pages[byte] == operand->before[byte])
+        ++byte;
+    *at = operand->pages + byte - (unsigned char *)operand->data;
+    return false;
+}
+
+void test_operand_spoil(test_operand *operand, int64_t i0, int64_t i1)
+{
+    for (int64_t g = 0; g < operand->extents.n_groups; ++g)
+        for (int64_t i = i0; i < i1; ++i)
+            fill_canary(row_of(operand, g, i), (size_t)operand->extents.n_columns * sizeof(float),
+                        sizeof(float));
+}
+
+bool test_operand_has_canary(const test_operand *operand, int64_t i0, int64_t i1)
+{
+    for (int64_t g = 0; g < operand->extents.n_groups; ++g)
+        for (int64_t i = i0; i < i1; ++i) {
+            const float *const row = test_operand_f32(operand, g, i);
+            for (int64_t x = 0; x < operand->extents.n_columns; ++x)
+                if (test_is_canary(row[x]))
+                    return true;
+        }
+    return false;
+}
+
+bool test_is_canary(float value)
+{
+    uint32_t word;
+    memcpy(&word, &value, sizeof word);
+    return word == canary_word;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_api.c: what the public functions refuse, that they say what is wrong, and that nothing is
+ * written then; plans, workspaces, in-place output. */
+#include "dispatch/simdattn.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BATCH = 2, HEADS = 4, KV_HEADS = 2, N_Q = 3, N_K = 5, D = 6, D_V = 6 };
+
+/* One legal call, with memory for its tensors, packed. */
+typedef struct call {
+    float q[BATCH * HEADS * N_Q * D], k[BATCH * KV_HEADS * N_K * D];
+    float v[BATCH * KV_HEADS * N_K * D_V], o[BATCH * HEADS * N_Q * D_V];
+    float lse[BATCH * HEADS * N_Q], mask_add[N_Q * N_K];
+    uint8_t mask_bool[N_Q * N_K];
+    int64_t n_k_valid[BATCH], causal_offset[BATCH];
+    sattn_attention_args args;
+    sattn_options options;
+} call;
+
+static void make_call(call *c)
+{
+    memset(c, 0, sizeof *c);
+    for (size_t i = 0; i < sizeof c->q / 4; ++i)
+        c->q[i] = (float)(i % 7) - 3.0f;
+    for (size_t i = 0; i < sizeof c->k / 4; ++i)
+        c->k[i] = (float)(i % 5) - 2.0f;
+    for (size_t i = 0; i < sizeof c->v / 4; ++i)
+        c->v[i] = (float)(i % 11) - 5.0f;
+    for (size_t i = 0; i < sizeof c->o / 4; ++i)
+        c->o[i] = 777.0f;
+    for (size_t i = 0; i < sizeof c->mask_bool; ++i)
+        c->mask_bool[i] = i % 3 != 0;
+    for (int b = 0; b < BATCH; ++b)
+        c->n_k_valid[b] = N_K - b;
+    c->args = (sattn_attention_args){
+        .batch = BATCH,
+        .n_q_heads = HEADS,
+        .n_kv_heads = KV_HEADS,
+        .n_q = N_Q,
+        .n_k = N_K,
+        .d = D,
+        .d_v = D_V,
+        .q = {.data = c->q, .stride_b = HEADS * N_Q * D, .stride_h = N_Q * D, .stride_t = D},
+        .k = {.data = c->k, .stride_b = KV_HEADS * N_K * D, .stride_h = N_K * D, .stride_t = D},
+        .v = {.data = c->v,
+              .stride_b = KV_HEADS * N_K * D_V,
+              .stride_h = N_K * D_V,
+              .stride_t = D_V},
+        .o = {.data = c->o, .stride_b = HEADS * N_Q * D_V, .stride_h = N_Q * D_V, .stride_t = D_V},
+    };
+}
+
+/* The call fails with `status`, names `text`, and leaves the output alone. */
+static void expect_refusal(call *c, sattn_status status, const char *text)
+{
+    float before[BATCH * HEADS * N_Q * D_V];
+    memcpy(before, c->o, sizeof before);
+    const sattn_status got = sattn_attention(&c->args, &c->options);
+    if (got != status)
+        fail_msg("%s: status %d (%s), expected %d", text, (int)got, sattn_last_error(),
+                 (int)status);
+    if (!strstr(sattn_last_error(), text))
+        fail_msg("message \"%s\" lacks \"%s\"", sattn_last_error(), text);
+    assert_memory_equal(before, c->o, sizeof before);
+}
+
+/* Applies `change` to a fresh legal call and expects the refusal. */
+#define REFUSED(status, text, change)                                                              \
+    do {                                                                                           \
+        call c;                                                                                    \
+        make_call(&c);                                                                             \
+        change;                                                                                    \
+        expect_refusal(&c, status, text);                                                          \
+    } while (0)
+
+static void test_legal_call(void **state)
+{
+    (void)state;
+    call c;
+    make_call(&c);
+    assert_int_equal(sattn_attention(&c.args, &c.options), SATTN_OK);
+    for (size_t i = 0; i < sizeof c.o / 4; ++i)
+        assert_true(isfinite(c.o[i]) && c.o[i] != 777.0f);
+    c.args.n_k_valid = c.n_k_valid;
+    c.args.causal = true;
+    c.args.causal_offset = c.causal_offset;
+    assert_int_equal(sattn_attention(&c.args, NULL), SATTN_OK);
+}
+
+static void test_extents(void **state)
+{
+    (void)state;
+    REFUSED(SATTN_ERR_ARGUMENT, "batch = -1", c.args.batch = -1);
+    REFUSED(SATTN_ERR_ARGUMENT, "n_q = -7", c.args.n_q = -7);
+    REFUSED(SATTN_ERR_ARGUMENT, "n_k = -1", c.args.n_k = -1);
+    REFUSED(SATTN_ERR_ARGUMENT, "d = 0", c.args.d = 0);
+    REFUSED(SATTN_ERR_ARGUMENT, "d_v = 0", c.args.d_v = 0);
+    REFUSED(SATTN_ERR_ARGUMENT, "n_q_heads = -4", c.args.n_q_heads = -4);
+    REFUSED(SATTN_ERR_ARGUMENT, "n_kv_heads = 0", c.args.n_kv_heads = 0);
+    REFUSED(SATTN_ERR_ARGUMENT, "n_q_heads = 4", c.args.n_kv_heads = 3);
+    REFUSED(SATTN_ERR_ARGUMENT, "n_q_heads = 2", (c.args.n_q_heads = 2, c.args.n_kv_heads = 4));
+}
+
+static void test_strides_and_types(void **state)
+{
+    (void)state;
+    REFUSED(SATTN_ERR_ARGUMENT, "k.stride_t = 5", c.args.k.stride_t = 5);
+    REFUSED(SATTN_ERR_ARGUMENT, "q.stride_b = -1", c.args.q.stride_b = -1);
+    REFUSED(SATTN_ERR_ARGUMENT, "v.stride_h = -30", c.args.v.stride_h = -30);
+    REFUSED(SATTN_ERR_OVERLAP, "o: with these strides", c.args.o.stride_t = 0);
+    REFUSED(SATTN_ERR_OVERLAP, "o: with these strides", c.args.o.stride_h = D_V);
+    REFUSED(SATTN_ERR_OVERLAP, "o: with these strides", c.args.o.stride_b = 0);
+    REFUSED(SATTN_ERR_OVERLAP, "lse: with these strides", c.args.lse = c.lse);
+    const sattn_dtype types[] = {SATTN_F16, SATTN_BF16};
+    for (int i = 0; i < 2; ++i) {
+        REFUSED(SATTN_ERR_UNSUPPORTED, "q.dtype", c.args.q.dtype = types[i]);
+        REFUSED(SATTN_ERR_UNSUPPORTED, "k.dtype", c.args.k.dtype = types[i]);
+        REFUSED(SATTN_ERR_UNSUPPORTED, "v.dtype", c.args.v.dtype = types[i]);
+        REFUSED(SATTN_ERR_UNSUPPORTED, "o.dtype", c.args.o.dtype = types[i]);
+    }
+    REFUSED(SATTN_ERR_ARGUMENT, "v.dtype = 9", c.args.v.dtype = (sattn_dtype)9);
+    call c; /* the stride of an extent of 1 is ignored, whatever it holds */
+    make_call(&c);
+    c.args.batch = 1;
+    c.args.q.stride_b = c.args.k.stride_b = c.args.v.stride_b = c.args.o.stride_b = INT64_MIN;
+    assert_int_equal(sattn_attention(&c.args, NULL), SATTN_OK);
+}
+
+static void test_values(void **state)
+{
+    (void)state;
+    REFUSED(SATTN_ERR_ARGUMENT, "scale = nan", (c.args.has_scale = true, c.args.scale = NAN));
+    REFUSED(SATTN_ERR_ARGUMENT, "scale = inf", (c.args.has_scale = true, c.args.scale = INFINITY));
+    REFUSED(SATTN_ERR_ARGUMENT, "softcap = -1", c.args.softcap = -1.0f);
+    REFUSED(SATTN_ERR_ARGUMENT, "softcap = nan", c.args.softcap = NAN);
+    REFUSED(SATTN_ERR_ARGUMENT, "n_k_valid[1] = 6",
+            (c.n_k_valid[1] = 6, c.args.n_k_valid = c.n_k_valid));
+    REFUSED(SATTN_ERR_ARGUMENT, "n_k_valid[0] = -1",
+            (c.n_k_valid[0] = -1, c.args.n_k_valid = c.n_k_valid));
+    REFUSED(SATTN_ERR_ARGUMENT, "q.data is NULL", c.args.q.data = NULL);
+    REFUSED(SATTN_ERR_ARGUMENT, "k.data is NULL", c.args.k.data = NULL);
+    REFUSED(SATTN_ERR_ARGUMENT, "v.data is NULL", c.args.v.data = NULL);
+    REFUSED(SATTN_ERR_ARGUMENT, "o.data is NULL", c.args.o.data = NULL);
+    REFUSED(SATTN_ERR_ARGUMENT, "q.data =", c.args.q.data = (const char *)c.q + 1);
+}
+
+static void set_mask(call *c, sattn_mask_kind kind)
+{
+    c->args.mask =
+        (sattn_mask){.kind = kind,
+                     .data = kind == SATTN_MASK_BOOL ? (void *)c->mask_bool : c->mask_add,
+                     .extent = {1, 1, N_Q, N_K},
+                     .stride = {0, 0, N_K, 1}};
+}
+
+static void test_mask(void **state)
+{
+    (void)state;
+    REFUSED(SATTN_ERR_ARGUMENT, "mask.kind = 7",
+            (set_mask(&c, SATTN_MASK_BOOL), c.args.mask.kind = (sattn_mask_kind)7));
+    REFUSED(SATTN_ERR_ARGUMENT, "mask.extent[3] = 4",
+            (set_mask(&c, SATTN_MASK_BOOL), c.args.mask.extent[3] = 4));
+    REFUSED(SATTN_ERR_ARGUMENT, "mask.extent[0] = 0",
+            (set_mask(&c, SATTN_MASK_BOOL), c.args.mask.extent[0] = 0));
+    REFUSED(SATTN_ERR_ARGUMENT, "mask.stride[3] = 2",
+            (set_mask(&c, SATTN_MASK_ADDITIVE), c.args.mask.stride[3] = 2));
+    REFUSED(SATTN_ERR_ARGUMENT, "mask.stride[2] = -5",
+            (set_mask(&c, SATTN_MASK_ADDITIVE), c.args.mask.stride[2] = -5));
+    REFUSED(SATTN_ERR_ARGUMENT, "mask.data is NULL",
+            (set_mask(&c, SATTN_MASK_BOOL), c.args.mask.data = NULL));
+}
+
+/* What later versions compute is refused by name, not ignored. */
+static void test_not_built_yet(void **state)
+{
+    (void)state;
+    REFUSED(SATTN_ERR_UNSUPPORTED, "softcap", c.args.softcap = 30.0f);
+    REFUSED(SATTN_ERR_UNSUPPORTED, "alibi_slopes", c.args.alibi_slopes = c.lse);
+    REFUSED(SATTN_ERR_UNSUPPORTED, "sinks", c.args.sinks = c.lse);
+    REFUSED(SATTN_ERR_UNSUPPORTED, "has_window", c.args.has_window = true);
+    REFUSED(SATTN_ERR_UNSUPPORTED, "scores", c.args.scores = c.lse);
+    REFUSED(SATTN_ERR_UNSUPPORTED, "options.threads = 2", c.options.threads = 2);
+    REFUSED(SATTN_ERR_UNSUPPORTED, "options.profile", c.options.profile = "x");
+    REFUSED(SATTN_ERR_ARGUMENT, "options.threads = -1", c.options.threads = -1);
+    REFUSED(SATTN_ERR_ARGUMENT, "options.key_splits = -1", c.options.key_splits = -1);
+}
+
+/* N26: sizes whose product overflows are refused before anything is allocated. */
+static void test_too_large(void **state)
+{
+    (void)state;
+    const int64_t huge = (int64_t)1 << 33;
+    REFUSED(SATTN_ERR_TOO_LARGE, "k:", c.args.k.stride_b = INT64_MAX / 2);
+    REFUSED(SATTN_ERR_TOO_LARGE, "q:", c.args.q.stride_h = INT64_MAX);
+    REFUSED(SATTN_ERR_TOO_LARGE, "o:", (c.args.n_q = huge, c.args.o.stride_t = huge));
+    REFUSED(SATTN_ERR_TOO_LARGE, "workspace",
+            (set_mask(&c, SATTN_MASK_BOOL), c.args.mask.extent[3] = 1, c.args.n_k = INT64_MAX / 8,
+             c.args.k.stride_t = 0, c.args.v.stride_t = 0));
+    REFUSED(SATTN_ERR_TOO_LARGE, "d or d_v",
+            (c.args.d = (int64_t)1 << 41, c.args.n_q = c.args.n_k = 1, c.args.batch = 1,
+             c.args.n_q_heads = c.args.n_kv_heads = 1));
+}
+
+static void test_overlap(void **state)
+{
+    (void)state;
+    REFUSED(SATTN_ERR_OVERLAP, "o.data overlaps k", c.args.o.data = c.k);
+    REFUSED(SATTN_ERR_OVERLAP, "o.data overlaps q", c.args.o.data = c.q + D); /* by one row */
+    REFUSED(SATTN_ERR_OVERLAP, "o.data overlaps q", /* exact, but other strides */
+            (c.args.o.data = c.q, c.args.batch = 1, c.args.o.stride_h = D_V,
+             c.args.o.stride_t = HEADS * D_V));
+    REFUSED(SATTN_ERR_OVERLAP, "o.data overlaps lse",
+            (c.args.lse = c.o, c.args.lse_stride_h = N_Q, c.args.lse_stride_b = N_Q * HEADS));
+    REFUSED(SATTN_ERR_OVERLAP, "lse.data overlaps v",
+            (c.args.lse = c.v, c.args.lse_stride_h = N_Q, c.args.lse_stride_b = N_Q * HEADS));
+    REFUSED(SATTN_ERR_OVERLAP, "o.data overlaps mask",
+            (set_mask(&c, SATTN_MASK_ADDITIVE), c.args.mask.data = c.o + 40));
+}
+
+/* Q, K, V and O as views into one buffer [T][4][H][D]: legal, and equal to the packed call. */
+static void test_interleaved_output(void **state)
+{
+    (void)state;
+    enum { T = 4, H = 2, ROW = 4 * H * D };
+    float packed[3][H * T * D], o[H * T * D], interleaved[T * ROW];
+    for (int i = 0; i < 3 * H * T * D; ++i)
+        packed[i / (H * T * D)][i % (H * T * D)] = (float)(i * 7 % 13) / 5.0f - 1.0f;
+    for (int part = 0; part < 3; ++part)
+        for (int h = 0; h < H; ++h)
+            for (int t = 0; t < T; ++t)
+                memcpy(interleaved + t * ROW + part * H * D + h * D, packed[part] + (h * T + t) * D,
+                       D * sizeof(float));
+    sattn_attention_args a = {.batch = 1,
+                              .n_q_heads = H,
+                              .n_kv_heads = H,
+                              .n_q = T,
+                              .n_k = T,
+                              .d = D,
+                              .d_v = D,
+                              .causal = true,
+                              .q = {.data = packed[0], .stride_h = T * D, .stride_t = D},
+                              .k = {.data = packed[1], .stride_h = T * D, .stride_t = D},
+                              .v = {.data = packed[2], .stride_h = T * D, .stride_t = D},
+                              .o = {.data = o, .stride_h = T * D, .stride_t = D}};
+    assert_int_equal(sattn_attention(&a, NULL), SATTN_OK);
+    a.q = (sattn_view){.data = interleaved, .stride_h = D, .stride_t = ROW};
+    a.k = (sattn_view){.data = interleaved + H * D, .stride_h = D, .stride_t = ROW};
+    a.v = (sattn_view){.data = interleaved + 2 * H * D, .stride_h = D, .stride_t = ROW};
+    a.o = (sattn_mut_view){.data = interleaved + 3 * H * D, .stride_h = D, .stride_t = ROW};
+    assert_int_equal(sattn_attention(&a, NULL), SATTN_OK);
+    for (int h = 0; h < H; ++h)
+        for (int t = 0; t < T; ++t)
+            assert_memory_equal(interleaved + t * ROW + 3 * H * D + h * D, o + (h * T + t) * D,
+                                D * sizeof(float));
+}
+
+/* N33: o exactly on q gives the bits of a call with an output of its own, also where hidden
+ * non-finite values ask for the repair. */
+static void test_output_on_queries(void **state)
+{
+    (void)state;
+    call apart, same;
+    for (int splits = 1; splits <= 2; ++splits) {
+        make_call(&apart);
+        apart.args.causal = true;
+        apart.args.causal_offset = apart.causal_offset;
+        apart.v[4 * D_V + 1] = NAN;       /* hidden from every row */
+        apart.v[1 * D_V + 2] = -INFINITY; /* visible to rows 1 and 2 */
+        same = apart;
+        same.args.q.data = same.args.o.data = same.q;
+        same.args.k.data = same.k;
+        same.args.v.data = same.v;
+        same.args.causal_offset = same.causal_offset;
+        apart.options.key_splits = same.options.key_splits = splits;
+        assert_int_equal(sattn_attention(&apart.args, &apart.options), SATTN_OK);
+        assert_int_equal(sattn_attention(&same.args, &same.options), SATTN_OK);
+        assert_memory_equal(apart.o, same.q, sizeof apart.o);
+        assert_true(isfinite(apart.o[0]) && isfinite(apart.o[1]) && isfinite(apart.o[2]));
+        assert_true(!isfinite(apart.o[D_V + 2]));
+        assert_true(isfinite(apart.o[D_V + 1]));
+    }
+}
+
+static void test_nothing_to_do(void **state)
+{
+    (void)state;
+    sattn_attention_args a = {.d = 8, .d_v = 8};
+    assert_int_equal(sattn_attention(&a, NULL), SATTN_OK);
+    a = (sattn_attention_args){.batch = 3,
+                               .n_q_heads = 2,
+                               .n_kv_heads = 1,
+                               .n_k = 4,
+                               .d = 8,
+                               .d_v = 8,
+                               .k = {.stride_t = 8},
+                               .v = {.stride_t = 8}};
+    assert_int_equal(sattn_attention(&a, NULL), SATTN_OK); /* n_q = 0 */
+    assert_int_equal(sattn_attention(NULL, NULL), SATTN_ERR_ARGUMENT);
+}
+
+static void test_plan_and_workspace(void **state)
+{
+    (void)state;
+    call c, direct;
+    sattn_plan *plan;
+    size_t size;
+    make_call(&direct);
+    assert_int_equal(sattn_attention(&direct.args, NULL), SATTN_OK);
+    make_call(&c);
+    assert_int_equal(sattn_plan_create(&plan, &c.args, NULL), SATTN_OK);
+    size = sattn_plan_workspace_size(plan);
+    unsigned char *const memory = aligned_alloc(64, size + 64);
+    assert_non_null(memory);
+    memset(memory, 0xa5, size + 64);
+    const sattn_pointers p = {.q = c.q, .k = c.k, .v = c.v, .o = c.o};
+    assert_int_equal(sattn_plan_run(plan, &p, memory, size - 1), SATTN_ERR_WORKSPACE);
+    assert_int_equal(sattn_plan_run(plan, &p, memory + 4, size), SATTN_ERR_WORKSPACE);
+    assert_true(c.o[0] == 777.0f);
+    assert_int_equal(sattn_plan_run(plan, &p, memory, size), SATTN_OK);
+    assert_memory_equal(c.o, direct.o, sizeof c.o);
+    for (size_t i = size; i < size + 64; ++i)
+        assert_int_equal(memory[i], 0xa5);
+    const sattn_pointers with_lse = {.q = c.q, .k = c.k, .v = c.v, .o = c.o, .lse = c.lse};
+    assert_int_equal(sattn_plan_run(plan, &with_lse, memory, size), SATTN_ERR_ARGUMENT);
+    assert_non_null(strstr(sattn_last_error(), "pointers.lse"));
+    size_t asked;
+    assert_int_equal(sattn_attention_workspace_size(&c.args, NULL, &asked), SATTN_OK);
+    assert_int_equal(asked, size);
+    sattn_plan_destroy(plan);
+    free(memory);
+}
+
+static void test_kernel_option(void **state)
+{
+    (void)state;
+    REFUSED(SATTN_ERR_KERNEL, "\"nonsense\" is not a kernel", c.options.kernels = "nonsense");
+    REFUSED(SATTN_ERR_KERNEL, "options.isa = \"avx51\"", c.options.isa = "avx51");
+    call c;
+    sattn_plan *plan;
+    make_call(&c);
+    c.options.isa = "scalar";
+    assert_int_equal(sattn_plan_create(&plan, &c.args, &c.options), SATTN_OK);
+    assert_string_equal(sattn_plan_kernel(plan), "sattn_fused_f32_scalar");
+    sattn_plan_destroy(plan);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_legal_call),
+        cmocka_unit_test(test_extents),
+        cmocka_unit_test(test_strides_and_types),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_mask),
+        cmocka_unit_test(test_not_built_yet),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_interleaved_output),
+        cmocka_unit_test(test_output_on_queries),
+        cmocka_unit_test(test_nothing_to_do),
+        cmocka_unit_test(test_plan_and_workspace),
+        cmocka_unit_test(test_kernel_option),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

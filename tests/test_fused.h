@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_fused.h: the groups of test_fused.c that are written in files of their own. */
+#ifndef SATTN_TESTS_TEST_FUSED_H
+#define SATTN_TESTS_TEST_FUSED_H
+
+#include "tests/support/harness.h"
+
+/* test_fused_bits.c: equal bits where the contract promises them */
+void test_rows_alone(test_run *run);
+void test_hidden_keys_behind(test_run *run);
+void test_alignment(test_run *run);
+void test_output_on_query(test_run *run);
+
+/* test_fused_specials.c: NaN, infinities, hidden garbage, control state, long rows */
+void test_specials(test_run *run);
+void test_hidden_garbage(test_run *run);
+void test_fp_state(test_run *run);
+void test_long_rows(test_run *run);
+
+#endif

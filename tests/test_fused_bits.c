@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_fused_bits.c: where the kernel contract promises equal bits, not just equal results. */
+#include "tests/test_fused.h"
+
+#include "tests/support/fused_problem.h"
+
+#include <string.h>
+
+/* A problem with one row, or some rows, of a bigger one. Rows keep their index, so data and causal
+ * limits stay the same. */
+static void compare_rows(test_run *run, const fused_problem *all, int64_t i0, int64_t i1)
+{
+    fused_shape shape = all->shape;
+    shape.i0 = i0;
+    shape.i1 = i1;
+    fused_problem some;
+    fused_problem_make(&some, run, &shape, all->seed);
+    fused_problem_run(&some, run);
+    for (int64_t g = 0; g < shape.n_group; ++g)
+        for (int64_t i = i0; i < i1; ++i)
+            fused_problem_same_bits(run, &some, g, i, all, g, i, "in another batch of rows");
+    fused_problem_free(&some);
+}
+
+/* One head alone, which is then head 0 of its problem: give it the data of head g. */
+static void compare_head(test_run *run, const fused_problem *all, int64_t g)
+{
+    fused_shape shape = all->shape;
+    shape.n_group = 1;
+    fused_problem alone;
+    fused_problem_make(&alone, run, &shape, all->seed);
+    for (int64_t i = 0; i < shape.n_rows; ++i) {
+        memcpy(test_operand_f32(&alone.operand[OPERAND_Q], 0, i),
+               test_operand_f32(&all->operand[OPERAND_Q], g, i), (size_t)shape.d * sizeof(float));
+        const size_t n_columns = shape.mask_by_key ? (size_t)shape.n_k : 1;
+        if (shape.mask == PROBLEM_BOOL)
+            memcpy(test_operand_u8(&alone.operand[OPERAND_MASK], 0, i),
+                   test_operand_u8(&all->operand[OPERAND_MASK], g, i), n_columns);
+        if (shape.mask == PROBLEM_ADDITIVE)
+            memcpy(test_operand_f32(&alone.operand[OPERAND_MASK], 0, i),
+                   test_operand_f32(&all->operand[OPERAND_MASK], g, i), n_columns * sizeof(float));
+    }
+    fused_problem_run(&alone, run);
+    for (int64_t i = 0; i < shape.n_rows; ++i)
+        fused_problem_same_bits(run, &alone, 0, i, all, g, i, "without the rest of the group");
+    fused_problem_free(&alone);
+}
+
+static fused_shape shape_to_cut(test_run *run, int variant, test_random *random)
+{
+    const int64_t most_rows = 2 * run->kernel->tile_rows + 2;
+    fused_shape shape = fused_shape_plain(
+        2 + test_random_below(random, most_rows), 1 + test_random_below(random, 300),
+        1 + test_random_below(random, 40), 1 + test_random_below(random, 40));
+    fused_shape_vary(&shape, random);
+    shape.n_group = 1 + variant % 5;
+    shape.without_statistics = false;
+    if (variant % 3 == 0) {
+        shape.data = PROBLEM_STAIRS;
+        shape.stair_height = 9.0f;
+        shape.stair_keys = 20;
+        shape.scale = 1.0f;
+    }
+    return shape;
+}
+
+void test_rows_alone(test_run *run)
+{
+    for (int variant = 0; variant < 60; ++variant) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        test_random random = {.seed = test_step_seed(run)};
+        const fused_shape shape = shape_to_cut(run, variant, &random);
+        fused_problem all;
+        fused_problem_make(&all, run, &shape, random.seed);
+        fused_problem_run(&all, run);
+        fused_problem_verify(&all, run);
+        for (int64_t i = 0; i < shape.n_rows; ++i)
+            compare_rows(run, &all, i, i + 1);
+        for (int cut = 0; cut < 8; ++cut) {
+            const int64_t i0 = test_random_below(&random, shape.n_rows);
+            compare_rows(run, &all, i0, i0 + 1 + test_random_below(&random, shape.n_rows - i0));
+        }
+        for (int64_t g = 0; g < shape.n_group; ++g)
+            compare_head(run, &all, g);
+        fused_problem_free(&all);
+    }
+}
+
+/* The causal limit hides the last keys of the longer problem; its other keys are the same. */
+void test_hidden_keys_behind(test_run *run)
+{
+    for (int variant = 0; variant < 200; ++variant) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        test_random random = {.seed = test_step_seed(run)};
+        fused_shape shape = fused_shape_plain(
+            1 + test_random_below(&random, 40), 1 + test_random_below(&random, 300),
+            1 + test_random_below(&random, 20), 1 + test_random_below(&random, 20));
+        fused_shape_vary(&shape, &random);
+        shape.n_group = 1 + test_random_below(&random, 3);
+        shape.k_repeats = shape.v_repeats = shape.without_statistics = false;
+        shape.causal = true;
+        shape.causal_offset = shape.n_k - shape.n_rows; /* the last row sees key n_k - 1 */
+        fused_problem exact, longer;
+        fused_problem_make(&exact, run, &shape, random.seed);
+        fused_problem_run(&exact, run);
+        fused_problem_verify(&exact, run);
+        shape.n_k += 1 + test_random_below(&random, 200);
+        shape.j1 = shape.n_k;
+        fused_problem_make(&longer, run, &shape, random.seed);
+        fused_problem_run(&longer, run);
+        for (int64_t g = 0; g < shape.n_group; ++g)
+            for (int64_t i = 0; i < shape.n_rows; ++i)
+                fused_problem_same_bits(run, &longer, g, i, &exact, g, i,
+                                        "with hidden keys behind the last");
+        fused_problem_free(&exact);
+        fused_problem_free(&longer);
+    }
+}
+
+void test_alignment(test_run *run)
+{
+    for (int variant = 0; variant < 120; ++variant) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        test_random random = {.seed = test_step_seed(run)};
+        fused_shape shape = fused_shape_plain(
+            1 + test_random_below(&random, 40), 1 + test_random_below(&random, 150),
+            1 + test_random_below(&random, 70), 1 + test_random_below(&random, 70));
+        shape.n_group = 1 + test_random_below(&random, 3);
+        shape.mask = (problem_mask)(variant % 3);
+        shape.mask_by_group = shape.mask_by_row = shape.mask_by_key = true;
+        shape.placement = TEST_START_FLUSH;
+        for (int operand = 0; operand < OPERAND_COUNT; ++operand)
+            shape.row_gap[operand] = 16 - (operand == OPERAND_V ? shape.d_v : shape.d) % 16;
+        fused_problem aligned, shifted;
+        fused_problem_make(&aligned, run, &shape, random.seed);
+        fused_problem_run(&aligned, run);
+        for (int operand = 0; operand < OPERAND_COUNT; ++operand) {
+            shape.distance[operand] = 4 * (size_t)test_random_below(&random, 16);
+            shape.row_gap[operand] = test_random_below(&random, 20);
+        }
+        shape.placement = variant % 2 ? TEST_START_FLUSH : TEST_END_FLUSH;
+        fused_problem_make(&shifted, run, &shape, random.seed);
+        fused_problem_run(&shifted, run);
+        for (int64_t g = 0; g < shape.n_group; ++g)
+            for (int64_t i = 0; i < shape.n_rows; ++i)
+                fused_problem_same_bits(run, &shifted, g, i, &aligned, g, i, "at other addresses");
+        fused_problem_free(&aligned);
+        fused_problem_free(&shifted);
+    }
+}
+
+void test_output_on_query(test_run *run)
+{
+    for (int variant = 0; variant < 120; ++variant) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        test_random random = {.seed = test_step_seed(run)};
+        const int64_t d = 1 + test_random_below(&random, 70);
+        fused_shape shape = fused_shape_plain(1 + test_random_below(&random, 80),
+                                              1 + test_random_below(&random, 200), d, d);
+        fused_shape_vary(&shape, &random);
+        shape.n_group = 1 + test_random_below(&random, 6);
+        shape.q_is_shared = false;
+        fused_problem apart, aliased;
+        fused_problem_make(&apart, run, &shape, random.seed);
+        fused_problem_run(&apart, run);
+        shape.o_is_q = true;
+        fused_problem_make(&aliased, run, &shape, random.seed);
+        fused_problem_run(&aliased, run);
+        fused_problem_verify(&aliased, run);
+        for (int64_t g = 0; g < shape.n_group; ++g)
+            for (int64_t i = 0; i < shape.n_rows; ++i)
+                fused_problem_same_bits(run, &aliased, g, i, &apart, g, i, "with o on q");
+        fused_problem_free(&apart);
+        fused_problem_free(&aliased);
+    }
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_fused_specials.c: NaN and infinities at every place, garbage where nobody may look, the
+ * floating-point control state, and rows so long that a narrow running sum would stop growing. */
+#include "tests/test_fused.h"
+
+#include "bench/verify/inputs.h"
+#include "tests/support/fused_problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef enum special_place { IN_Q, IN_K, IN_V, IN_BIAS, SPECIAL_PLACES } special_place;
+
+static const float specials[] = {NAN, -NAN, INFINITY, -INFINITY};
+enum { N_SPECIALS = sizeof specials / sizeof specials[0] };
+
+static void put(fused_problem *p, special_place where, int64_t key, float value)
+{
+    const fused_shape *const s = &p->shape;
+    if (where == IN_Q)
+        test_operand_f32(&p->operand[OPERAND_Q], 0, key % s->n_rows)[key % s->d] = value;
+    else if (where == IN_K)
+        test_operand_f32(&p->operand[OPERAND_K], 0, key)[key % s->d] = value;
+    else if (where == IN_V)
+        test_operand_f32(&p->operand[OPERAND_V], 0, key)[key % s->d_v] = value;
+    else
+        test_operand_f32(&p->operand[OPERAND_MASK], 0, key % s->n_rows)[key] = value;
+}
+
+static void check_special(test_run *run, int64_t n_keys, int64_t key, int variant)
+{
+    const float value = specials[variant % N_SPECIALS];
+    const special_place where = (special_place)(variant / N_SPECIALS % SPECIAL_PLACES);
+    fused_shape shape = fused_shape_plain(3 + run->kernel->tile_rows * (variant % 2), n_keys, 5, 7);
+    shape.n_group = 1 + variant % 2;
+    if (where == IN_BIAS) {
+        shape.mask = PROBLEM_ADDITIVE;
+        shape.mask_by_row = shape.mask_by_key = true;
+    }
+    shape.partial = variant / N_SPECIALS / SPECIAL_PLACES;
+    fused_problem problem;
+    fused_problem_make(&problem, run, &shape, test_step_seed(run));
+    put(&problem, where, key, value);
+    fused_problem_run(&problem, run);
+    fused_problem_verify(&problem, run);
+    fused_problem_free(&problem);
+}
+
+/* Every score of some rows is -inf by value, of others +inf: NaN rows either way. */
+static void check_all_infinite(test_run *run, int64_t n_keys, bool partial)
+{
+    fused_shape shape = fused_shape_plain(5, n_keys, 3, 4);
+    shape.partial = partial;
+    fused_problem problem;
+    fused_problem_make(&problem, run, &shape, test_step_seed(run));
+    for (int64_t j = 0; j < n_keys; ++j)
+        test_operand_f32(&problem.operand[OPERAND_K], 0, j)[1] = -INFINITY;
+    fused_problem_run(&problem, run);
+    fused_problem_verify(&problem, run);
+    fused_problem_free(&problem);
+}
+
+void test_specials(test_run *run)
+{
+    static const int64_t lengths[] = {1, 2, 5, 19, 33, 64, 65, 128, 150, 300};
+    enum { VARIANTS = 2 * N_SPECIALS * SPECIAL_PLACES };
+    for (size_t at = 0; at < sizeof lengths / sizeof lengths[0]; ++at) {
+        const int64_t n_keys = lengths[at];
+        for (int64_t key = 0; key < n_keys; ++key) {
+            const bool is_edge = key % 64 < 2 || key % 64 > 62 || key == n_keys - 1;
+            for (int variant = 0; variant < VARIANTS; ++variant)
+                if ((n_keys <= 33 || is_edge) && test_step(run, TEST_SAMPLED))
+                    check_special(run, n_keys, key, variant);
+        }
+        for (int partial = 0; partial < 2; ++partial)
+            if (test_step(run, TEST_SAMPLED))
+                check_all_infinite(run, n_keys, partial);
+    }
+}
+
+/* Hides key j from every row, by the mask. */
+static void hide_key(fused_problem *p, int64_t j)
+{
+    const fused_shape *const s = &p->shape;
+    for (int64_t g = 0; g < (s->mask_by_group ? s->n_group : 1); ++g)
+        for (int64_t i = 0; i < (s->mask_by_row ? s->n_rows : 1); ++i) {
+            if (s->mask == PROBLEM_BOOL)
+                test_operand_u8(&p->operand[OPERAND_MASK], g, i)[j] = 0;
+            else
+                test_operand_f32(&p->operand[OPERAND_MASK], g, i)[j] = -INFINITY;
+        }
+}
+
+/* Hidden rows of K hold `k`, hidden rows of V hold `v`: those that the mask hides from all, and
+ * those behind the last row's causal limit. */
+static void make_with_garbage(fused_problem *p, test_run *run, const fused_shape *shape,
+                              uint64_t seed, float k, float v)
+{
+    fused_problem_make(p, run, shape, seed);
+    const int64_t limit = fused_key_limit(shape, shape->n_rows - 1);
+    for (int64_t j = 0; j < shape->n_k; ++j) {
+        const bool is_masked =
+            shape->mask && shape->mask_by_key && sattn_random_bits(seed, 99, (uint64_t)j) % 3 == 0;
+        if (is_masked)
+            hide_key(p, j);
+        if (!is_masked && j < limit)
+            continue;
+        for (int64_t x = 0; x < shape->d; ++x)
+            test_operand_f32(&p->operand[OPERAND_K], 0, j)[x] = k;
+        for (int64_t y = 0; y < shape->d_v; ++y)
+            test_operand_f32(&p->operand[OPERAND_V], 0, j)[y] = v;
+    }
+}
+
+/* A key that one row sees and another does not: only the first may be spoilt. */
+static void check_hidden_from_some(test_run *run, fused_shape shape, uint64_t seed, float value)
+{
+    shape.mask_by_row = shape.mask_by_key = true;
+    fused_problem problem;
+    fused_problem_make(&problem, run, &shape, seed);
+    test_operand_f32(&problem.operand[OPERAND_K], 0, shape.n_k / 2)[0] = value;
+    test_operand_f32(&problem.operand[OPERAND_K], 0, shape.n_k - 1)[0] = value;
+    fused_problem_run(&problem, run);
+    fused_problem_verify(&problem, run);
+    fused_problem_free(&problem);
+}
+
+void test_hidden_garbage(test_run *run)
+{
+    static const float garbage[] = {NAN, INFINITY, -INFINITY, 3e38f, -3e38f};
+    for (int variant = 0; variant < 300; ++variant) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        test_random random = {.seed = test_step_seed(run)};
+        fused_shape shape = fused_shape_plain(
+            1 + test_random_below(&random, 40), 1 + test_random_below(&random, 200),
+            1 + test_random_below(&random, 20), 1 + test_random_below(&random, 20));
+        fused_shape_vary(&shape, &random);
+        shape.n_group = 1 + test_random_below(&random, 3);
+        shape.k_repeats = shape.v_repeats = shape.without_statistics = false;
+        shape.causal = shape.causal || !shape.mask;
+        const float value = garbage[variant % 5];
+        fused_problem clean, dirty;
+        make_with_garbage(&clean, run, &shape, random.seed, 0.0f, 0.0f);
+        make_with_garbage(&dirty, run, &shape, random.seed, value, 1e30f);
+        fused_problem_run(&clean, run);
+        fused_problem_run(&dirty, run);
+        fused_problem_verify(&dirty, run);
+        for (int64_t g = 0; g < shape.n_group; ++g)
+            for (int64_t i = 0; i < shape.n_rows; ++i)
+                fused_problem_same_bits(run, &dirty, g, i, &clean, g, i,
+                                        "with garbage in hidden keys");
+        fused_problem_free(&clean);
+        fused_problem_free(&dirty);
+        if (!isfinite(value))
+            check_hidden_from_some(run, shape, random.seed, value);
+    }
+}
+
+/* A kernel neither sets nor clears flushing, and is right with it and without it. */
+void test_fp_state(test_run *run)
+{
+    const uint64_t plain = test_fp_control();
+    for (int variant = 0; variant < 20; ++variant) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        fused_shape shape = fused_shape_plain(1 + variant * 2, 150, 9, 11);
+        shape.causal = variant & 1;
+        fused_problem problem;
+        fused_problem_make(&problem, run, &shape, test_step_seed(run));
+        test_fp_control_set(test_fp_control_flushing());
+        fused_problem_run(&problem, run); /* fails if the state is another afterwards */
+        test_fp_control_set(plain);
+        fused_problem_verify(&problem, run);
+        fused_problem_free(&problem);
+    }
+}
+
+/* One row of n_keys keys with a head dimension of 1 and values of 1; fails unless the output is 1
+ * and the weights add up to `sum`. */
+static void check_long_row(test_run *run, const float *k, int64_t k_stride, int64_t n_keys,
+                           double sum)
+{
+    static const float one = 1.0f;
+    float o = NAN, row_max = NAN, row_sum = NAN;
+    const size_t n_bytes =
+        (sattn_fused_scratch_bytes(1, 1) + run->kernel->extra_scratch + 63) / 64 * 64;
+    void *const scratch = aligned_alloc(64, n_bytes);
+    if (!scratch)
+        exit(2);
+    const sattn_fused_args args = {.q = &one,
+                                   .k = k,
+                                   .v = &one,
+                                   .o = &o,
+                                   .q_stride = 1,
+                                   .k_stride = k_stride,
+                                   .o_stride = 1,
+                                   .n_group = 1,
+                                   .i1 = 1,
+                                   .j1 = n_keys,
+                                   .n_k = n_keys,
+                                   .d = 1,
+                                   .d_v = 1,
+                                   .scale = 1.0f,
+                                   .row_max = &row_max,
+                                   .row_sum = &row_sum,
+                                   .scratch = scratch};
+    run->kernel->fn.fused(&args);
+    free(scratch);
+    const double total = (double)row_sum * exp((double)row_max);
+    if (!(fabs((double)o - 1) <= 1e-5) || !(fabs(total / sum - 1) <= 1e-5))
+        test_fail(run,
+                  "%lld keys: output %.9g instead of 1, weights add up to %.9g instead of %.9g",
+                  (long long)n_keys, (double)o, total, sum);
+}
+
+void test_long_rows(test_run *run)
+{
+    static const int64_t n_equal = 20000000;
+    enum { N_SPREAD = 65536 };
+    static const float equal = 0.5f;
+    if (run->divisor >= 100)
+        test_not_run(run, "20,000,000 keys take too long under emulation");
+    else if (test_step(run, TEST_ALWAYS))
+        check_long_row(run, &equal, 0, n_equal, (double)n_equal * exp(0.5));
+    if (!test_step(run, TEST_ALWAYS))
+        return;
+    float *const k = malloc(N_SPREAD * sizeof(float));
+    if (!k)
+        exit(2);
+    double sum = 0;
+    for (int j = 0; j < N_SPREAD; ++j) {
+        k[j] = (float)(-2 * sattn_random_uniform(run->seed, 1, (uint64_t)j));
+        sum += exp((double)k[j]);
+    }
+    check_long_row(run, k, 1, N_SPREAD, sum);
+    free(k);
+}

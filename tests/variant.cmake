@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+# Adds a throw-away variant, one file and one registry row, to a copy of the tree, and finds it in
+# `simdattn info`, in the list of tests and in the list of benches; its tests pass.
+#
+#   cmake -DSOURCE=... -DWORK=... -DGENERATOR=... -DC_COMPILER=... -DCXX_COMPILER=... -P variant.cmake
+cmake_minimum_required(VERSION 3.20)
+set(kernel sattn_fused_f32_scalar_throwaway)
+
+function(run)
+  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
+  if(NOT code EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "'${command}' ended with ${code}:\n${out}\n${err}")
+  endif()
+  set(output "${out}" PARENT_SCOPE)
+endfunction()
+
+function(expect where)
+  if(NOT output MATCHES "${kernel}")
+    message(FATAL_ERROR "${kernel} is not in ${where}:\n${output}")
+  endif()
+  message(STATUS "found in ${where}")
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+file(COPY ${SOURCE}/CMakeLists.txt ${SOURCE}/kernels ${SOURCE}/dispatch ${SOURCE}/bench ${SOURCE}/tests
+     DESTINATION ${WORK}/tree PATTERN data EXCLUDE)
+
+file(READ ${WORK}/tree/kernels/fused/fused_f32_scalar.c text)
+string(REPLACE sattn_fused_f32_scalar ${kernel} text "${text}")
+file(WRITE ${WORK}/tree/kernels/fused/fused_f32_scalar_throwaway.c "${text}")
+file(APPEND ${WORK}/tree/dispatch/registry.def
+     "SATTN_KERNEL(fused, ${kernel}, SATTN_ISA_SCALAR, 0, 1, 128, 1, 0, \"a copy\")\n")
+
+run(${CMAKE_COMMAND} -S ${WORK}/tree -B ${WORK}/build -G ${GENERATOR} -DCMAKE_C_COMPILER=${C_COMPILER}
+    -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DSATTN_WERROR=ON)
+run(${CMAKE_COMMAND} --build ${WORK}/build --target simdattn test_fused test_cases)
+run(${WORK}/build/bench/simdattn info)
+expect("simdattn info")
+run(${WORK}/build/bench/simdattn bench --list --kernel ${kernel} --shape vit-b32-50)
+expect("simdattn bench --list")
+run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/build -N)
+expect("the list of tests")
+run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/build -R "cases.${kernel}$" --no-tests=error)
+expect("the tests that ran")
+file(REMOVE_RECURSE ${WORK})
