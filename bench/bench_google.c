@@ -15,6 +15,13 @@ typedef struct replay {
     int next; /* round */
 } replay;
 
+/* A counter of 0 is left out: its coefficient of variation would be 0/0, which is not JSON. */
+static void add_counter(sattn_shim_state *state, const char *name, double value)
+{
+    if (value > 0)
+        sattn_shim_counter(state, name, value, SATTN_SHIM_VALUE);
+}
+
 static void replay_round(sattn_shim_state *state, void *context)
 {
     replay *const self = context;
@@ -29,14 +36,12 @@ static void replay_round(sattn_shim_state *state, void *context)
     const double scale = row->time_ns / m->time_ns.median;
     while (sattn_shim_keep_running(state))
         sattn_shim_set_iteration_time(state, m->times[round] * scale * 1e-9);
-    sattn_shim_counter(state, "simdattn_gflop_per_s", row->work.flops / m->times[round],
-                       SATTN_SHIM_VALUE);
-    sattn_shim_counter(state, "simdattn_gb_per_s", row->work.bytes / m->times[round],
-                       SATTN_SHIM_VALUE);
+    add_counter(state, "simdattn_gflop_per_s", row->work.flops / m->times[round]);
+    add_counter(state, "simdattn_gb_per_s", row->work.bytes / m->times[round]);
     if (m->bound >= 0)
-        sattn_shim_counter(state, "simdattn_share", m->shares[m->bound][round], SATTN_SHIM_VALUE);
-    sattn_shim_counter(state, "simdattn_err", row->verified.worst_error, SATTN_SHIM_VALUE);
-    sattn_shim_counter(state, "simdattn_err_bound", row->verified.worst_bound, SATTN_SHIM_VALUE);
+        add_counter(state, "simdattn_share", m->shares[m->bound][round]);
+    add_counter(state, "simdattn_err", row->verified.worst_error);
+    add_counter(state, "simdattn_err_bound", row->verified.worst_bound);
     if (*row->part)
         sattn_shim_label(state, row->part);
 }

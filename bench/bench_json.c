@@ -38,6 +38,7 @@ static void add_shape(json_t *entry, const sattn_bench_job *job)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
         json_object_set_new(entry, sizes[i].key, json_integer(sizes[i].value));
     json_object_set_new(entry, "simdattn_causal", json_boolean(s->causal));
+    sattn_result_text(entry, "simdattn_data", sattn_data_name(job->shape));
     sattn_result_text(entry, "simdattn_phase", phase);
     sattn_result_text(entry, "simdattn_cache", sattn_cache_name(job->cache));
 }

@@ -151,18 +151,8 @@ void sattn_bench_print_job(const sattn_bench_job *job)
     fflush(stdout);
 }
 
-void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, const char *out)
+static void print_legend(void)
 {
-    size_t measured = 0, failed = 0, failed_jobs = 0, skipped = 0;
-    for (size_t j = 0; j < list->count; ++j) {
-        const sattn_bench_job *const job = &list->jobs[j];
-        failed_jobs += *job->error != '\0';
-        skipped += *job->skipped != '\0';
-        for (size_t r = 0; r < job->n_rows; ++r) {
-            measured += job->rows[r].state == SATTN_ROW_MEASURED;
-            failed += job->rows[r].state == SATTN_ROW_FAILED;
-        }
-    }
     fputs("\n"
           "*         the kernel that the dispatcher takes for this shape\n"
           "time      of the whole shape, median of the rounds; spread: 10th to 90th percentile, "
@@ -174,16 +164,40 @@ void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, cons
           "scalar    speed-up over strict scalar code; autovec: over the same plain C, vectorized "
           "by\n"
           "          the compiler for the kernel's ISA\n"
-          "error     worst one, and the bound that it must keep, in units of 2^-24 sum p|v|\n\n",
+          "error     worst one, and the bound that it must keep, in units of 2^-24 sum p|v|\n",
           stdout);
-    printf("%zu rows measured in %.0f s", measured, seconds);
+}
+
+void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, const char *out)
+{
+    size_t measured = 0, failed = 0, skipped = 0;
+    for (size_t j = 0; j < list->count; ++j) {
+        const sattn_bench_job *const job = &list->jobs[j];
+        skipped += *job->skipped ? job->n_rows : 0;
+        failed += *job->error ? job->n_rows : 0;
+        for (size_t r = 0; r < job->n_rows; ++r) {
+            measured += job->rows[r].state == SATTN_ROW_MEASURED;
+            failed += !*job->error && job->rows[r].state == SATTN_ROW_FAILED;
+        }
+    }
+    if (measured)
+        print_legend();
+    printf("\n%zu rows measured in %.0f s", measured, seconds);
     if (skipped)
-        printf(", %zu shapes skipped", skipped);
-    if (failed + failed_jobs == 0)
-        fputs(", none failed", stdout);
+        printf(", %zu skipped", skipped);
+    if (failed)
+        printf(", %zu FAILED", failed);
     else
-        printf(", %zu rows and %zu shapes FAILED", failed, failed_jobs);
+        fputs(", none failed", stdout);
     if (out)
         printf("; results in %s", out);
-    fputs("\n", stdout);
+    fputc('\n', stdout);
+    for (size_t j = 0; j < list->count; ++j) {
+        const sattn_bench_job *const job = &list->jobs[j];
+        if (*job->error)
+            printf("FAILED: all of %s, %s\n", job->shape->name, sattn_cache_name(job->cache));
+        for (size_t r = 0; !*job->error && r < job->n_rows; ++r)
+            if (job->rows[r].state == SATTN_ROW_FAILED)
+                printf("FAILED: %s\n", job->rows[r].name);
+    }
 }

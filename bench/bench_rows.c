@@ -7,6 +7,7 @@
 
 #include "bench/info.h"
 #include "bench/verbs.h"
+#include "bench/verify/inputs.h"
 
 #include <math.h>
 #include <regex.h>
@@ -66,7 +67,7 @@ static void filter_close(row_filter *filter)
 static bool kernel_wanted(const sattn_bench_options *options, const sattn_kernel *kernel,
                           sattn_phase phase, sattn_features usable)
 {
-    if (kernel->needs & ~usable)
+    if (kernel->op != SATTN_OP_fused || (kernel->needs & ~usable)) /* shapes are whole attentions */
         return false;
     if (options->ops.count && !sattn_names_have(&options->ops, sattn_op_name(kernel->op)))
         return false;
@@ -77,9 +78,9 @@ static bool kernel_wanted(const sattn_bench_options *options, const sattn_kernel
     return (kernel->phases & (unsigned)phase) || kind_of(kernel) != SATTN_ROW_HAND;
 }
 
-static const char *data_name(const sattn_shape *shape)
+const char *sattn_data_name(const sattn_shape *shape)
 {
-    return shape->real_layer >= 0 ? "minilm" : "attention";
+    return shape->real_layer >= 0 ? "minilm" : sattn_input_name(SATTN_INPUT_ATTENTION);
 }
 
 /* Rows in the order of the table: hand-written, autovec, scalar. */
@@ -98,7 +99,7 @@ static bool add_rows(sattn_bench_job *job, const sattn_bench_options *options,
                 continue;
             sattn_bench_row *const row = &job->rows[job->n_rows];
             snprintf(row->name, sizeof row->name, "%s/%s/%s/%s/t1", kernels[k].name,
-                     job->shape->name, data_name(job->shape), sattn_cache_name(job->cache));
+                     job->shape->name, sattn_data_name(job->shape), sattn_cache_name(job->cache));
             if (!filter_passes(filter, row->name))
                 continue;
             row->kernel = &kernels[k];

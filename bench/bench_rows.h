@@ -78,6 +78,8 @@ void sattn_bench_jobs_free(sattn_bench_jobs *list);
 /* Prints the list: all about shapes and rows, or the bare names of the rows. */
 void sattn_bench_print_list(const sattn_bench_jobs *list, bool bare);
 
+/* Name of the inputs that a shape is run on. */
+const char *sattn_data_name(const sattn_shape *shape);
 const char *sattn_cache_name(sattn_cache_state cache);
 
 #endif

@@ -19,7 +19,7 @@
 /* Time in a round for scalar and autovec rows and their references together. */
 static const double slow_round_s = 0.2;
 /* Time to find the fastest way to read the buffers. */
-static const double choose_s = 0.05;
+static const double choose_s = 0.1;
 
 /* The loop that reads walks over the same sets in the same order as the kernels: after a kernel the
  * next sets are cold, the last ones are not. */
@@ -225,12 +225,22 @@ static double speedup(const sattn_bench_row *row, const sattn_bench_row *other)
     return ratio(row, other, by_time);
 }
 
+/* A median above what the reference allows is the machine's doing, not the kernel's, where the
+ * rounds do not agree on it: calls that skip their work are above it in all of them. */
+static void forgive(sattn_measure_result *result)
+{
+    if (result->status == SATTN_MEASURE_ABOVE_PEAK &&
+        result->share[result->bound].low <= SATTN_MEASURE_SANE_SHARE)
+        result->status = SATTN_MEASURE_TAINTED;
+}
+
 static void take_results(job_run *run)
 {
     for (size_t r = 0; r < run->n_ready; ++r) {
         sattn_bench_row *const row = run->ready[r];
         const size_t index = (size_t)(row - run->job->rows);
         row->measured = run->results[r];
+        forgive(&row->measured);
         row->state = SATTN_ROW_MEASURED;
         if (run->calls[index].status != SATTN_OK) {
             row->state = SATTN_ROW_FAILED;

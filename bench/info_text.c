@@ -69,9 +69,9 @@ static void print_system(const sattn_info *info, FILE *file)
     }
     fprintf(file, "Floats     flush to zero: %s, denormals are zero: %s\n",
             on_off(e->flush_to_zero), on_off(e->denormals_are_zero));
-    fprintf(file, "Build      simdattn %s, commit %s%s, %s, %s%s\n", e->library_version, e->commit,
-            e->commit_dirty == SATTN_YES ? " with changes" : "", e->compiler, e->build_type,
-            e->assertions ? " with assertions" : "");
+    fprintf(file, "Build      simdattn %s, commit %.12s%s, %s, %s%s\n", e->library_version,
+            e->commit, e->commit_dirty == SATTN_YES ? " with changes" : "", e->compiler,
+            e->build_type, e->assertions ? " with assertions" : "");
 }
 
 static void print_overrides(const sattn_info *info, FILE *file)
@@ -143,8 +143,10 @@ static void print_kernels(const sattn_info *info, FILE *file, sattn_op op)
         sattn_features_print(rows[r].needs & ~info->cpu->usable, missing, sizeof missing);
         sattn_table_add_row(&table);
         sattn_table_set(&table, 0, "%s", rows[r].name);
-        sattn_table_set(&table, 1, "%s", text_or(ranked, "by name only"));
-        sattn_table_set(&table, 2, "%s", chosen);
+        const bool always = rows[r].phases == SATTN_PHASE_ALL;
+        sattn_table_set(&table, 1, "%s", always ? "all phases" : text_or(ranked, "by name only"));
+        const bool everywhere = sattn_info_chosen_for(info, &rows[r]) == SATTN_PHASE_ALL;
+        sattn_table_set(&table, 2, "%s", everywhere ? "all phases" : chosen);
         if (*missing)
             sattn_table_set(&table, 3, "not usable: needs %s", missing);
         else

@@ -184,9 +184,6 @@ bool sattn_workload_open(sattn_workload *workload, const sattn_shape *shape, con
         if (!sattn_real_load(dataset, shape->real_layer, &layer, error, error_size))
             return false;
         adopt_layer(&w, &layer);
-        w.data = "minilm";
-    } else {
-        w.data = sattn_input_name(SATTN_INPUT_ATTENTION);
     }
     w.set_bytes = layout_of(&w.shape).size;
     if (cold_bytes > w.set_bytes)

@@ -17,7 +17,6 @@
 
 typedef struct sattn_workload {
     sattn_shape shape;         /* with the sizes filled in where they come from files */
-    const char *data;          /* name of the inputs, for row names */
     sattn_attention_args args; /* of set 0 */
     int64_t n_sets;
     size_t set_bytes; /* from one set to the next */

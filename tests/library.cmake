@@ -4,7 +4,7 @@
 find_package(cmocka QUIET CONFIG)
 find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
 if(SATTN_CMOCKA_LIBRARY)
-  foreach(name IN ITEMS test_dispatch test_api)
+  foreach(name IN ITEMS test_dispatch test_api test_npy)
     sattn_test_program(${name} ${name}.c)
     target_link_libraries(${name} PRIVATE ${SATTN_CMOCKA_LIBRARY})
     string(REPLACE test_ "" short ${name})
@@ -113,4 +113,12 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND CMAKE_CXX
            -DC_COMPILER=${CMAKE_C_COMPILER} -DCXX_COMPILER=${CMAKE_CXX_COMPILER}
            -P ${CMAKE_CURRENT_SOURCE_DIR}/variant.cmake)
   set_tests_properties(variant PROPERTIES LABELS library TIMEOUT 900)
+endif()
+
+# ---- the program
+if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
+           -DWORK=${CMAKE_CURRENT_BINARY_DIR} -DDATASET=${PROJECT_SOURCE_DIR}/tests/data/minilm
+           -P ${CMAKE_CURRENT_SOURCE_DIR}/program.cmake)
+  set_tests_properties(program PROPERTIES LABELS library TIMEOUT 600)
 endif()

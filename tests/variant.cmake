@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Adds a throw-away variant, one file and one registry row, to a copy of the tree, and finds it in
-# `simdattn info`, in the list of tests and in the list of benches; its tests pass.
+# `simdattn info`, in the list of tests and in the list of benches; its tests pass. Then the variant
+# is made wrong by 1 %: its tests fail, and the bench refuses to time it.
 #
 #   cmake -DSOURCE=... -DWORK=... -DGENERATOR=... -DC_COMPILER=... -DCXX_COMPILER=... -P variant.cmake
 cmake_minimum_required(VERSION 3.20)
@@ -43,4 +44,30 @@ run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/build -N)
 expect("the list of tests")
 run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/build -R "cases.${kernel}$" --no-tests=error)
 expect("the tests that ran")
+
+file(WRITE ${WORK}/tree/kernels/fused/fused_f32_scalar_throwaway.c "
+#define PLAIN_SCALAR
+#include \"kernels/fused/fused_plain.h\"
+sattn_fused_fn ${kernel};
+void ${kernel}(const sattn_fused_args *args)
+{
+    sattn_fused_args wrong = *args;
+    wrong.scale *= 1.01f;
+    fused_plain(&wrong);
+}
+")
+run(${CMAKE_COMMAND} --build ${WORK}/build --target simdattn test_fused test_cases)
+execute_process(COMMAND ${WORK}/build/bench/simdattn bench --kernel ${kernel} --shape vit-b32-50
+                OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
+if(NOT code EQUAL 1 OR NOT "${out}${err}" MATCHES "${kernel}")
+  message(FATAL_ERROR "bench took a wrong kernel for right, exit code ${code}:\n${out}\n${err}")
+endif()
+foreach(test IN ITEMS fused cases)
+  execute_process(COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/build -R "${test}.${kernel}$" --no-tests=error
+                  OUTPUT_QUIET ERROR_QUIET RESULT_VARIABLE code)
+  if(code EQUAL 0)
+    message(FATAL_ERROR "test ${test}.${kernel} passed a wrong kernel")
+  endif()
+endforeach()
+message(STATUS "the wrong kernel was refused by the bench and by its tests")
 file(REMOVE_RECURSE ${WORK})

@@ -19,6 +19,7 @@
 
 enum {
     PREAMBLE_SIZE = 8,
+    FOUND_MAX = 16,    /* characters that a message quotes */
     HEADER_MAX = 65536 /* far above what NumPy writes for any array that is read here */
 };
 
@@ -62,24 +63,17 @@ static bool read_bytes(npy_reader *r, void *to, size_t size, const char *what)
                 ferror(r->file) ? "read error" : "end of file", size - got);
 }
 
-/* What stands in the header text, fit for a message. */
-static const char *found(const npy_reader *r, char quoted[16])
-{
-    if (r->at >= r->text_size)
-        return "the end of the header";
-    const unsigned char c = (unsigned char)r->text[r->at];
-    if (c > 0x20 && c < 0x7f)
-        snprintf(quoted, 16, "'%c'", c);
-    else
-        snprintf(quoted, 16, "byte 0x%02x", c);
-    return quoted;
-}
-
 static bool fail_text(const npy_reader *r, const char *expected)
 {
-    char quoted[16];
+    char found[FOUND_MAX + 1];
+    size_t size = 0;
+    for (; size < FOUND_MAX && r->at + size < r->text_size; ++size) {
+        const char c = r->text[r->at + size];
+        found[size] = c >= ' ' && c <= '~' ? c : '?';
+    }
+    found[size] = '\0';
     return fail(r, r->text_offset + (int64_t)r->at, "header: expected %s, found %s", expected,
-                found(r, quoted));
+                size > 0 ? found : "its end");
 }
 
 static void skip_spaces(npy_reader *r)
@@ -211,7 +205,9 @@ static bool read_header(npy_reader *r, sattn_npy *array, char **text)
     if (!read_bytes(r, start, sizeof start, "magic"))
         return false;
     if (memcmp(start, "\x93NUMPY", 6) != 0)
-        return fail(r, 0, "expected the magic \\x93NUMPY, found another");
+        return fail(
+            r, 0, "expected the magic 93 4e 55 4d 50 59 (hex), found %02x %02x %02x %02x %02x %02x",
+            start[0], start[1], start[2], start[3], start[4], start[5]);
     if ((start[6] != 1 && start[6] != 2) || start[7] != 0)
         return fail(r, 6, "expected version 1.0 or 2.0, found %d.%d", start[6], start[7]);
     if (!read_bytes(r, length, start[6] == 1 ? 2 : 4, "header length"))
@@ -238,7 +234,7 @@ static bool count_elements(const npy_reader *r, sattn_npy *array)
             array->n_elements = 0;
     for (int axis = 0; array->n_elements > 0 && axis < array->rank; ++axis) {
         if (array->shape[axis] > INT64_MAX / 8 / array->n_elements)
-            return fail(r, r->text_offset, "header: the shape's size in bytes overflows");
+            return fail(r, r->text_offset, "header: expected a shape of less than 2^63 bytes");
         array->n_elements *= array->shape[axis];
     }
     return true;

@@ -32,6 +32,9 @@ enum {
     FUSED_DECODE_KEYS = 64,      /* divides SATTN_KEY_BLOCK; a multiple of every ISA's key tile */
     FUSED_DECODE_ROWS = 32,      /* most rows of a strip */
     FUSED_DECODE_GROUP = 4,      /* most rows that share a register tile */
+    FUSED_DECODE_NEAR = 2 << 10, /* bytes to prefetch ahead, while K and V may be in a cache */
+    FUSED_DECODE_FAR = 8 << 10,  /* the same from FUSED_DECODE_LARGE bytes of K and V on */
+    FUSED_DECODE_LARGE = 2 << 20,
 };
 
 typedef struct fused_decode_state {
@@ -46,7 +49,7 @@ typedef struct fused_decode_state {
     float row_max[FUSED_DECODE_ROWS]; /* reference value m, -inf until a key was seen */
     float row_sum[FUSED_DECODE_ROWS];
     float block_max[FUSED_DECODE_ROWS]; /* maximum over the visible keys of the block */
-    bool seen[FUSED_DECODE_ROWS]; /* a key was visible; kept only with a mask */
+    bool seen[FUSED_DECODE_ROWS];       /* a key was visible; kept only with a mask */
 } fused_decode_state;
 
 typedef struct fused_decode_block {
@@ -55,6 +58,7 @@ typedef struct fused_decode_block {
     const float *k; /* row of the first key */
     const float *v;
     int64_t k_stride, v_stride;
+    int64_t k_ahead, v_ahead; /* bytes from a row to the one worth prefetching with it */
 } fused_decode_block;
 
 typedef struct fused_decode_ops {
@@ -72,26 +76,31 @@ typedef struct fused_decode_ops {
     void (*accumulate)(const fused_decode_state *st, const fused_decode_block *block);
 } fused_decode_ops;
 
-/* Rows of the group that starts at row r. */
+/* Rows of the group that starts at row r: FUSED_DECODE_GROUP, and the rest at the end, but a single
+ * row is not left over where two groups can share the rows more evenly. */
 static inline int fused_decode_group(const fused_decode_state *st, int r)
 {
     const int left = st->n_rows - r;
+    if (left == FUSED_DECODE_GROUP + 1)
+        return FUSED_DECODE_GROUP - 1;
     return left < FUSED_DECODE_GROUP ? left : FUSED_DECODE_GROUP;
 }
 
 static inline void fused_decode_pack(const fused_decode_state *st, const fused_strip *strip,
                                      int lanes, float scale)
 {
-    for (int r = 0; r < st->n_rows; ++r) {
-        const int in_group = r % FUSED_DECODE_GROUP;
-        const int64_t step = (int64_t)fused_decode_group(st, r - in_group) * lanes;
-        float *to = st->q + (r - in_group) * st->q_pitch + (int64_t)in_group * lanes;
-        int64_t x = 0;
-        for (; x + lanes <= st->d; x += lanes, to += step)
-            for (int lane = 0; lane < lanes; ++lane)
-                to[lane] = scale * strip->q[r][x + lane];
-        for (int lane = 0; x < st->q_pitch && lane < lanes; ++lane)
-            to[lane] = x + lane < st->d ? scale * strip->q[r][x + lane] : 0.0f;
+    for (int first = 0, n = 0; first < st->n_rows; first += n) {
+        n = fused_decode_group(st, first);
+        for (int r = 0; r < n; ++r) {
+            const float *const from = strip->q[first + r];
+            float *to = st->q + first * st->q_pitch + (int64_t)r * lanes;
+            int64_t x = 0;
+            for (; x + lanes <= st->d; x += lanes, to += n * lanes)
+                for (int lane = 0; lane < lanes; ++lane)
+                    to[lane] = scale * from[x + lane];
+            for (int lane = 0; x < st->d && lane < lanes; ++lane)
+                to[lane] = x + lane < st->d ? scale * from[x + lane] : 0.0f;
+        }
     }
 }
 
@@ -190,8 +199,7 @@ static inline void fused_decode_store(const sattn_fused_args *a, const fused_dec
     const bool masked = a->mask_bool || a->mask_add;
     for (int r = 0; r < st->n_rows; ++r) {
         const bool seen = masked ? st->seen[r] : strip->key_end[r] > a->j0;
-        const float factor =
-            fused_row_finish(a, strip, r, st->row_max[r], st->row_sum[r], seen);
+        const float factor = fused_row_finish(a, strip, r, st->row_max[r], st->row_sum[r], seen);
         const float *const from = st->o + r * st->o_pitch;
         float *const to = strip->o[r];
         for (int64_t y = 0; y < a->d_v; ++y)
@@ -199,11 +207,24 @@ static inline void fused_decode_store(const sattn_fused_args *a, const fused_dec
     }
 }
 
+/* Several rows at a time, or half a row of V, is an order that hardware prefetchers lose. So each
+ * line that is read fetches the one that lies this many bytes of rows ahead. */
+static inline int64_t fused_decode_ahead(const sattn_fused_args *a, int64_t width, int64_t stride)
+{
+    const int64_t element = (int64_t)sizeof(float);
+    const bool large = (a->j1 - a->j0) * (a->d + a->d_v) * element >= FUSED_DECODE_LARGE;
+    const int64_t bytes = large ? FUSED_DECODE_FAR : FUSED_DECODE_NEAR;
+    const int64_t rows = (bytes + width * element - 1) / (width * element);
+    return rows * stride * element;
+}
+
 static inline void fused_decode_strip(const sattn_fused_args *a, const fused_decode_ops *ops,
                                       fused_decode_state *st, const fused_strip *strip)
 {
     const bool masked = a->mask_bool || a->mask_add;
     const int64_t end = strip->key_end_max;
+    const int64_t k_ahead = fused_decode_ahead(a, a->d, a->k_stride);
+    const int64_t v_ahead = fused_decode_ahead(a, a->d_v, a->v_stride);
     fused_decode_start(a, ops, st, strip);
     for (int64_t j = a->j0; j < end;) {
         const int64_t next = (j / FUSED_DECODE_KEYS + 1) * FUSED_DECODE_KEYS;
@@ -213,7 +234,9 @@ static inline void fused_decode_strip(const sattn_fused_args *a, const fused_dec
                                           .k = a->k + j * a->k_stride,
                                           .v = a->v + j * a->v_stride,
                                           .k_stride = a->k_stride,
-                                          .v_stride = a->v_stride};
+                                          .v_stride = a->v_stride,
+                                          .k_ahead = k_ahead,
+                                          .v_ahead = v_ahead};
         ops->score(st, &block);
         if (masked || strip->key_end_min < stop) {
             fused_decode_hide(a, st, strip, &block);

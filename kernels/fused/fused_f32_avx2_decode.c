@@ -3,9 +3,9 @@
  * fused_f32_avx2_decode.c: fused attention for few query rows, 8 features per vector.
  *
  * The method is in fused_decode.h; here are its steps. Scores: 8 accumulators, for 1 row x 8 keys,
- * 2 x 4 or 4 x 2 (3 x 2), each over all features, then one transposing reduction. AV: rows x vectors
- * of output columns in registers, one broadcast weight per row and key. Where a span of columns is
- * too narrow for enough chains of additions, its keys are dealt to two accumulators. */
+ * 2 x 4 or 4 x 2 (3 x 2), each over all features, then one transposing reduction. AV: rows x
+ * vectors of output columns in registers, one broadcast weight per row and key. Where a span of
+ * columns is too narrow for enough chains of additions, its keys are dealt to two accumulators. */
 #include "kernels/fused/fused_decode.h"
 #include "kernels/vec/vec_avx2.h"
 
@@ -17,28 +17,58 @@ enum {
 
 void sattn_fused_f32_avx2_decode(const sattn_fused_args *args);
 
+/* Keeps a loaded vector that several multiply-adds use from being loaded again by each of them. */
+SATTN_INLINE __m256 in_register(__m256 loaded)
+{
+    __asm__("" : "+x"(loaded));
+    return loaded;
+}
+
+/* A hint only, so it may point behind the last row. */
+SATTN_INLINE void fetch(const float *from, int64_t ahead)
+{
+    _mm_prefetch((const char *)((uintptr_t)from + (uintptr_t)ahead), _MM_HINT_T0);
+}
+
+/* One vector of features; a cache line holds two, so half of the rows prefetch at each `turn`. */
+SATTN_INLINE void dot_step(__m256 *acc, const float *q, const float *const *k, int64_t x,
+                           int64_t ahead, const int n_rows, const int n_keys, const int turn)
+{
+    __m256 q_f32x8[FUSED_DECODE_GROUP];
+    SATTN_KEEP_ORDER();
+    SATTN_UNROLL(4)
+    for (int r = 0; r < n_rows; ++r)
+        q_f32x8[r] = in_register(_mm256_loadu_ps(q + r * LANES));
+    SATTN_UNROLL(8)
+    for (int j = 0; j < n_keys; ++j) {
+        __m256 k_f32x8 = _mm256_loadu_ps(k[j] + x);
+        if (n_rows > 1)
+            k_f32x8 = in_register(k_f32x8);
+        if (j % 2 == turn)
+            fetch(k[j] + x, ahead);
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r)
+            acc[r * n_keys + j] = _mm256_fmadd_ps(q_f32x8[r], k_f32x8, acc[r * n_keys + j]);
+    }
+}
+
 /* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys) */
 SATTN_INLINE void dot_tile(__m256 *acc, const float *q, const float *const *k, int64_t d,
-                           const int n_rows, const int n_keys)
+                           int64_t ahead, const int n_rows, const int n_keys)
 {
     SATTN_UNROLL(8)
     for (int i = 0; i < n_rows * n_keys; ++i)
         acc[i] = _mm256_setzero_ps();
     int64_t x = 0;
     SATTN_NO_UNROLL
-    for (; x + LANES <= d; x += LANES, q += n_rows * LANES) {
-        __m256 q_f32x8[4];
-        SATTN_KEEP_ORDER();
-        SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r)
-            q_f32x8[r] = _mm256_loadu_ps(q + r * LANES);
-        SATTN_UNROLL(8)
-        for (int j = 0; j < n_keys; ++j) {
-            const __m256 k_f32x8 = _mm256_loadu_ps(k[j] + x);
-            SATTN_UNROLL(4)
-            for (int r = 0; r < n_rows; ++r)
-                acc[r * n_keys + j] = _mm256_fmadd_ps(q_f32x8[r], k_f32x8, acc[r * n_keys + j]);
-        }
+    for (; x + 2 * LANES <= d; x += 2 * LANES, q += 2 * n_rows * LANES) {
+        dot_step(acc, q, k, x, ahead, n_rows, n_keys, 0);
+        dot_step(acc, q + n_rows * LANES, k, x + LANES, ahead, n_rows, n_keys, 1);
+    }
+    if (x + LANES <= d) {
+        dot_step(acc, q, k, x, ahead, n_rows, n_keys, 0);
+        x += LANES;
+        q += n_rows * LANES;
     }
     if (x == d)
         return;
@@ -79,6 +109,7 @@ static void score_1_row(fused_decode_state *st, const fused_decode_block *block,
 {
     const int64_t d = st->d;
     const int64_t stride = block->k_stride;
+    const int64_t ahead = block->k_ahead;
     const float *const q = st->q + r * st->q_pitch;
     const float *k = block->k;
     float *s = st->s + r * FUSED_DECODE_KEYS;
@@ -87,7 +118,7 @@ static void score_1_row(fused_decode_state *st, const fused_decode_block *block,
         const float *rows[8];
         __m256 acc[8];
         key_rows(rows, k, stride, left, 8);
-        dot_tile(acc, q, rows, d, 1, 8);
+        dot_tile(acc, q, rows, d, ahead, 1, 8);
         const __m256 sums = vec_hsum_rows_f32x8(acc);
         max_f32x8 = raise_max(max_f32x8, sums);
         _mm256_storeu_ps(s, sums);
@@ -99,6 +130,7 @@ static void score_2_rows(fused_decode_state *st, const fused_decode_block *block
 {
     const int64_t d = st->d;
     const int64_t stride = block->k_stride;
+    const int64_t ahead = block->k_ahead;
     const float *const q = st->q + r * st->q_pitch;
     const float *k = block->k;
     float *s = st->s + r * FUSED_DECODE_KEYS;
@@ -107,7 +139,7 @@ static void score_2_rows(fused_decode_state *st, const fused_decode_block *block
         const float *rows[8];
         __m256 acc[8];
         key_rows(rows, k, stride, left, 4);
-        dot_tile(acc, q, rows, d, 2, 4);
+        dot_tile(acc, q, rows, d, ahead, 2, 4);
         const __m256 sums = vec_hsum_rows_f32x8(acc);
         max_f32x8 = raise_max(max_f32x8, sums);
         _mm_storeu_ps(s, _mm256_castps256_ps128(sums));
@@ -124,6 +156,7 @@ SATTN_INLINE void score_2_keys(fused_decode_state *st, const fused_decode_block 
 {
     const int64_t d = st->d;
     const int64_t stride = block->k_stride;
+    const int64_t ahead = block->k_ahead;
     const float *const q = st->q + r * st->q_pitch;
     const float *k = block->k;
     float *s = st->s + r * FUSED_DECODE_KEYS;
@@ -132,7 +165,7 @@ SATTN_INLINE void score_2_keys(fused_decode_state *st, const fused_decode_block 
         const float *rows[8];
         __m256 acc[8];
         key_rows(rows, k, stride, left, 2);
-        dot_tile(acc, q, rows, d, n_rows, 2);
+        dot_tile(acc, q, rows, d, ahead, n_rows, 2);
         SATTN_UNROLL(8)
         for (int i = n_rows * 2; i < 8; ++i)
             acc[i] = _mm256_setzero_ps();
@@ -165,8 +198,8 @@ static void score_4_rows(fused_decode_state *st, const fused_decode_block *block
 
 static void score(fused_decode_state *st, const fused_decode_block *block)
 {
-    for (int r = 0; r < st->n_rows; r += FUSED_DECODE_GROUP) {
-        const int n_rows = fused_decode_group(st, r);
+    for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
+        n_rows = fused_decode_group(st, r);
         if (n_rows == 4)
             score_4_rows(st, block, r);
         else if (n_rows == 3)
@@ -191,8 +224,8 @@ static void maximum(fused_decode_state *st, int n_keys)
         const float *const s = st->s + r * FUSED_DECODE_KEYS;
         __m256 max_f32x8 = none;
         for (int j = 0; j < n_keys; j += LANES)
-            max_f32x8 = raise_max(max_f32x8, _mm256_blendv_ps(none, _mm256_loadu_ps(s + j),
-                                                              real_keys(n_keys, j)));
+            max_f32x8 = raise_max(
+                max_f32x8, _mm256_blendv_ps(none, _mm256_loadu_ps(s + j), real_keys(n_keys, j)));
         st->block_max[r] = vec_hmax_f32x8(max_f32x8);
     }
 }
@@ -222,19 +255,24 @@ typedef struct av_step {
     const float *s;
     float *o;
     const float *v;
-    int64_t o_pitch, v_stride;
+    int64_t o_pitch, v_stride, v_ahead;
     int n_keys;
     __m256i tail; /* lanes of the last, partial vector */
 } av_step;
 
-SATTN_INLINE void av_key(__m256 *acc, const float *s, const float *v, __m256i tail,
+SATTN_INLINE void av_key(__m256 *acc, const float *s, const float *v, __m256i tail, int64_t ahead,
                          const int n_rows, const int n_vecs, const bool is_tail)
 {
     __m256 v_f32x8[SPAN];
     SATTN_KEEP_ORDER();
     SATTN_UNROLL(8)
-    for (int y = 0; y < n_vecs; ++y)
+    for (int y = 0; y < n_vecs; ++y) {
         v_f32x8[y] = is_tail ? vec_load_tail_f32x8(v, tail) : _mm256_loadu_ps(v + y * LANES);
+        if (y % 2 == 0)
+            fetch(v + y * LANES, ahead);
+        if (n_rows > 1)
+            v_f32x8[y] = in_register(v_f32x8[y]);
+    }
     SATTN_UNROLL(4)
     for (int r = 0; r < n_rows; ++r) {
         const __m256 p_f32x8 = _mm256_set1_ps(s[r * FUSED_DECODE_KEYS]);
@@ -251,6 +289,7 @@ SATTN_INLINE int av_tile(const av_step *step, const int n_rows, const int n_vecs
     const int n_sums = n_rows * n_vecs;
     const __m256i tail = step->tail;
     const int64_t v_stride = step->v_stride;
+    const int64_t ahead = step->v_ahead;
     const float *v = step->v;
     const float *s = step->s;
     const float *const end = s + step->n_keys;
@@ -260,12 +299,12 @@ SATTN_INLINE int av_tile(const av_step *step, const int n_rows, const int n_vecs
         acc[i] = _mm256_setzero_ps();
     SATTN_NO_UNROLL
     for (; end - s >= n_parts; s += n_parts, v += n_parts * v_stride) {
-        av_key(acc, s, v, tail, n_rows, n_vecs, is_tail);
+        av_key(acc, s, v, tail, ahead, n_rows, n_vecs, is_tail);
         if (n_parts > 1)
-            av_key(acc + n_sums, s + 1, v + v_stride, tail, n_rows, n_vecs, is_tail);
+            av_key(acc + n_sums, s + 1, v + v_stride, tail, ahead, n_rows, n_vecs, is_tail);
     }
     if (s < end)
-        av_key(acc, s, v, tail, n_rows, n_vecs, is_tail);
+        av_key(acc, s, v, tail, ahead, n_rows, n_vecs, is_tail);
     SATTN_UNROLL(9)
     for (int i = 0; i < n_sums; ++i) {
         float *const o = step->o + i / n_vecs * step->o_pitch + i % n_vecs * LANES;
@@ -347,13 +386,14 @@ static void av_tail(const av_step *step, int n_rows)
  * keys of a column follows from the width of its span, never from the rows. */
 static void accumulate(const fused_decode_state *st, const fused_decode_block *block)
 {
-    for (int r = 0; r < st->n_rows; r += FUSED_DECODE_GROUP) {
-        const int n_rows = fused_decode_group(st, r);
+    for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
+        n_rows = fused_decode_group(st, r);
         av_step step = {.s = st->s + r * FUSED_DECODE_KEYS,
                         .o = st->o + r * st->o_pitch,
                         .v = block->v,
                         .o_pitch = st->o_pitch,
                         .v_stride = block->v_stride,
+                        .v_ahead = block->v_ahead,
                         .n_keys = block->n_keys,
                         .tail = vec_tail_m8(st->d_v % LANES)};
         for (int64_t whole = st->d_v / LANES; whole > 0; whole -= SPAN) {

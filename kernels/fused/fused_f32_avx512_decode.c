@@ -2,10 +2,10 @@
  *
  * fused_f32_avx512_decode.c: fused attention for few query rows, 16 features per vector.
  *
- * The method is in fused_decode.h; here are its steps. Scores: 16 accumulators, for 1 row x 16 keys,
- * 2 x 8 or 4 x 4 (3 x 4), each over all features, then one transposing reduction. AV: rows x vectors
- * of output columns in registers, one broadcast weight per row and key. Where d_v is too short for
- * enough chains of additions, the keys are dealt to 2 or 4 accumulators, by d_v alone. */
+ * The method is in fused_decode.h; here are its steps. Scores: 16 accumulators, for 1 row x 16
+ * keys, 2 x 8 or 4 x 4 (3 x 4), each over all features, then one transposing reduction. AV: rows x
+ * vectors of output columns in registers, one broadcast weight per row and key. Where d_v is too
+ * short for enough chains of additions, the keys are dealt to 2 or 4 accumulators, by d_v alone. */
 #include "kernels/fused/fused_decode.h"
 #include "kernels/vec/vec_avx512.h"
 
@@ -17,32 +17,46 @@ enum {
 
 void sattn_fused_f32_avx512_decode(const sattn_fused_args *args);
 
-/* acc[r * n_keys + j] = q[r] . k[j] by lanes, for n_keys <= 8 keys. */
-SATTN_INLINE void dot_tile(__m512 *acc, const float *q, const float *const *k, int64_t d,
-                           const int n_rows, const int n_keys)
+/* Keeps a loaded vector that several multiply-adds use from being loaded again by each of them. */
+SATTN_INLINE __m512 in_register(__m512 loaded)
 {
-    const __mmask16 tail = vec_tail_m16(d % LANES);
+    __asm__("" : "+v"(loaded));
+    return loaded;
+}
+
+/* A hint only, so it may point behind the last row. */
+SATTN_INLINE void fetch(const float *from, int64_t ahead)
+{
+    _mm_prefetch((const char *)((uintptr_t)from + (uintptr_t)ahead), _MM_HINT_T0);
+}
+
+/* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys), n_rows >= 2 */
+SATTN_INLINE void dot_tile(__m512 *acc, const float *q, const float *const *k, int64_t d,
+                           int64_t ahead, const int n_rows, const int n_keys)
+{
     SATTN_UNROLL(16)
     for (int i = 0; i < n_rows * n_keys; ++i)
         acc[i] = _mm512_setzero_ps();
+    __m512 q_f32x16[FUSED_DECODE_GROUP];
     int64_t x = 0;
     SATTN_NO_UNROLL
     for (; x + LANES <= d; x += LANES, q += n_rows * LANES) {
-        __m512 k_f32x16[8];
         SATTN_KEEP_ORDER();
-        SATTN_UNROLL(8)
-        for (int j = 0; j < n_keys; ++j)
-            k_f32x16[j] = _mm512_loadu_ps(k[j] + x);
         SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r) {
-            const __m512 q_f32x16 = _mm512_loadu_ps(q + r * LANES);
-            SATTN_UNROLL(8)
-            for (int j = 0; j < n_keys; ++j)
-                acc[r * n_keys + j] = _mm512_fmadd_ps(q_f32x16, k_f32x16[j], acc[r * n_keys + j]);
+        for (int r = 0; r < n_rows; ++r)
+            q_f32x16[r] = in_register(_mm512_loadu_ps(q + r * LANES));
+        SATTN_UNROLL(8)
+        for (int j = 0; j < n_keys; ++j) {
+            const __m512 k_f32x16 = in_register(_mm512_loadu_ps(k[j] + x));
+            fetch(k[j] + x, ahead);
+            SATTN_UNROLL(4)
+            for (int r = 0; r < n_rows; ++r)
+                acc[r * n_keys + j] = _mm512_fmadd_ps(q_f32x16[r], k_f32x16, acc[r * n_keys + j]);
         }
     }
-    if (!tail)
+    if (x == d)
         return;
+    const __mmask16 tail = vec_tail_m16(d - x);
     SATTN_UNROLL(8)
     for (int j = 0; j < n_keys; ++j) {
         const __m512 k_f32x16 = vec_load_tail_f32x16(k[j] + x, tail);
@@ -77,13 +91,16 @@ SATTN_INLINE __m512 raise_max(__m512 max_f32x16, __m512 s_f32x16)
 
 /* q . k by lanes. The accumulators of the next keys overlap with this chain of additions, and K is
  * read in the order in which it lies in memory, which prefetchers like best. */
-SATTN_INLINE __m512 dot_key(const float *q, const float *k, int64_t whole, __mmask16 tail)
+SATTN_INLINE __m512 dot_key(const float *q, const float *k, int64_t whole, __mmask16 tail,
+                            int64_t ahead)
 {
     __m512 acc = _mm512_setzero_ps();
     int64_t x = 0;
     SATTN_NO_UNROLL
-    for (; x < whole; x += LANES)
+    for (; x < whole; x += LANES) {
         acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), _mm512_loadu_ps(k + x), acc);
+        fetch(k + x, ahead);
+    }
     if (tail)
         acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), vec_load_tail_f32x16(k + x, tail), acc);
     return acc;
@@ -94,6 +111,7 @@ static void score_1_row(fused_decode_state *st, const fused_decode_block *block,
     const int64_t whole = st->d / LANES * LANES;
     const __mmask16 tail = vec_tail_m16(st->d - whole);
     const int64_t stride = block->k_stride;
+    const int64_t ahead = block->k_ahead;
     const float *const q = st->q + r * st->q_pitch;
     const float *k = block->k;
     float *s = st->s + r * FUSED_DECODE_KEYS;
@@ -101,10 +119,8 @@ static void score_1_row(fused_decode_state *st, const fused_decode_block *block,
     for (int left = block->n_keys; left > 0; left -= 16, s += 16) {
         __m512 acc[TILE];
         SATTN_UNROLL(16)
-        for (int i = 0; i < TILE; ++i) {
-            acc[i] = dot_key(q, k, whole, tail);
-            k = left > i + 1 ? k + stride : k;
-        }
+        for (int i = 0; i < TILE; ++i, k += stride)
+            acc[i] = i < left ? dot_key(q, k, whole, tail, ahead) : acc[0];
         const __m512 sums = vec_hsum_rows_f32x16(acc);
         max_f32x16 = raise_max(max_f32x16, sums);
         _mm512_storeu_ps(s, sums);
@@ -116,6 +132,7 @@ static void score_2_rows(fused_decode_state *st, const fused_decode_block *block
 {
     const int64_t d = st->d;
     const int64_t stride = block->k_stride;
+    const int64_t ahead = block->k_ahead;
     const float *const q = st->q + r * st->q_pitch;
     const float *k = block->k;
     float *s = st->s + r * FUSED_DECODE_KEYS;
@@ -124,7 +141,7 @@ static void score_2_rows(fused_decode_state *st, const fused_decode_block *block
         const float *rows[8];
         __m512 acc[TILE];
         key_rows(rows, k, stride, left, 8);
-        dot_tile(acc, q, rows, d, 2, 8);
+        dot_tile(acc, q, rows, d, ahead, 2, 8);
         const __m512 sums = vec_hsum_rows_f32x16(acc);
         max_f32x16 = raise_max(max_f32x16, sums);
         _mm256_storeu_ps(s, _mm512_castps512_ps256(sums));
@@ -140,6 +157,7 @@ SATTN_INLINE void score_4_keys(fused_decode_state *st, const fused_decode_block 
 {
     const int64_t d = st->d;
     const int64_t stride = block->k_stride;
+    const int64_t ahead = block->k_ahead;
     const float *const q = st->q + r * st->q_pitch;
     const float *k = block->k;
     float *s = st->s + r * FUSED_DECODE_KEYS;
@@ -148,7 +166,7 @@ SATTN_INLINE void score_4_keys(fused_decode_state *st, const fused_decode_block 
         const float *rows[8];
         __m512 acc[TILE];
         key_rows(rows, k, stride, left, 4);
-        dot_tile(acc, q, rows, d, n_rows, 4);
+        dot_tile(acc, q, rows, d, ahead, n_rows, 4);
         SATTN_UNROLL(16)
         for (int i = n_rows * 4; i < TILE; ++i)
             acc[i] = _mm512_setzero_ps();
@@ -178,8 +196,8 @@ static void score_4_rows(fused_decode_state *st, const fused_decode_block *block
 
 static void score(fused_decode_state *st, const fused_decode_block *block)
 {
-    for (int r = 0; r < st->n_rows; r += FUSED_DECODE_GROUP) {
-        const int n_rows = fused_decode_group(st, r);
+    for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
+        n_rows = fused_decode_group(st, r);
         if (n_rows == 4)
             score_4_rows(st, block, r);
         else if (n_rows == 3)
@@ -231,24 +249,28 @@ typedef struct av_step {
     const float *s;
     float *o;
     const float *v;
-    int64_t o_pitch, v_stride;
+    int64_t o_pitch, v_stride, v_ahead;
     int64_t n_columns; /* left, from o and v on */
     int n_keys;
 } av_step;
 
-SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 last,
+SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 last, int64_t ahead,
                          const int n_rows, const int n_vecs)
 {
-    __m512 v_f32x16[SPAN];
+    __m512 v_f32x16[2 * SPAN];
     SATTN_KEEP_ORDER();
-    SATTN_UNROLL(8)
-    for (int y = 0; y + 1 < n_vecs; ++y)
-        v_f32x16[y] = _mm512_loadu_ps(v + y * LANES);
-    v_f32x16[n_vecs - 1] = vec_load_tail_f32x16(v + (n_vecs - 1) * LANES, last);
+    SATTN_UNROLL(16)
+    for (int y = 0; y < n_vecs; ++y) {
+        v_f32x16[y] = y + 1 < n_vecs ? _mm512_loadu_ps(v + y * LANES)
+                                     : vec_load_tail_f32x16(v + y * LANES, last);
+        fetch(v + y * LANES, ahead);
+        if (n_rows > 1)
+            v_f32x16[y] = in_register(v_f32x16[y]);
+    }
     SATTN_UNROLL(4)
     for (int r = 0; r < n_rows; ++r) {
         const __m512 p_f32x16 = _mm512_set1_ps(s[r * FUSED_DECODE_KEYS]);
-        SATTN_UNROLL(8)
+        SATTN_UNROLL(16)
         for (int y = 0; y < n_vecs; ++y)
             acc[r * n_vecs + y] = _mm512_fmadd_ps(p_f32x16, v_f32x16[y], acc[r * n_vecs + y]);
     }
@@ -260,6 +282,7 @@ SATTN_INLINE int av_tile(const av_step *step, const int n_rows, const int n_vecs
     const int n_sums = n_rows * n_vecs;
     const __mmask16 last = vec_tail_m16(step->n_columns - (n_vecs - 1) * LANES);
     const int64_t v_stride = step->v_stride;
+    const int64_t ahead = step->v_ahead;
     const float *v = step->v;
     const float *s = step->s;
     const float *const end = s + step->n_keys;
@@ -271,12 +294,12 @@ SATTN_INLINE int av_tile(const av_step *step, const int n_rows, const int n_vecs
     for (; end - s >= n_parts; s += n_parts) {
         SATTN_UNROLL(4)
         for (int part = 0; part < n_parts; ++part, v += v_stride)
-            av_key(acc + part * n_sums, s + part, v, last, n_rows, n_vecs);
+            av_key(acc + part * n_sums, s + part, v, last, ahead, n_rows, n_vecs);
     }
     SATTN_UNROLL(4)
     for (int part = 0; part + 1 < n_parts; ++part, v += v_stride)
         if (end - s > part)
-            av_key(acc + part * n_sums, s + part, v, last, n_rows, n_vecs);
+            av_key(acc + part * n_sums, s + part, v, last, ahead, n_rows, n_vecs);
     SATTN_UNROLL(16)
     for (int i = 0; i < n_sums; ++i) {
         float *const o = step->o + i / n_vecs * step->o_pitch + i % n_vecs * LANES;
@@ -308,6 +331,9 @@ SATTN_INLINE int av_few_rows(const av_step *step, const int n_rows, int n_vecs)
     case 7:
         return av_tile(step, n_rows, 7, 1);
     default:
+        /* Two whole spans, so that a wide row of V is read in one go. */
+        if (n_rows == 1 && step->n_columns >= 2 * SPAN * LANES)
+            return av_tile(step, n_rows, n_rows == 1 ? 2 * SPAN : SPAN, 1);
         return av_tile(step, n_rows, 8, 1);
     }
 }
@@ -349,12 +375,14 @@ static int av_vectors(const av_step *step, int n_rows, int n_vecs, int n_parts)
  * from the width of its span, never from the rows. */
 static void accumulate(const fused_decode_state *st, const fused_decode_block *block)
 {
-    for (int r = 0; r < st->n_rows; r += FUSED_DECODE_GROUP) {
+    for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
+        n_rows = fused_decode_group(st, r);
         av_step step = {.s = st->s + r * FUSED_DECODE_KEYS,
                         .o = st->o + r * st->o_pitch,
                         .v = block->v,
                         .o_pitch = st->o_pitch,
                         .v_stride = block->v_stride,
+                        .v_ahead = block->v_ahead,
                         .n_columns = st->d_v,
                         .n_keys = block->n_keys};
         while (step.n_columns > 0) {
@@ -362,7 +390,7 @@ static void accumulate(const fused_decode_state *st, const fused_decode_block *b
             int n_vecs = all_vecs < SPAN ? (int)all_vecs : SPAN;
             const int n_parts = n_vecs > 4 ? 1 : n_vecs > 2 ? 2 : 4;
             while (n_vecs > 0) {
-                const int done = av_vectors(&step, fused_decode_group(st, r), n_vecs, n_parts);
+                const int done = av_vectors(&step, n_rows, n_vecs, n_parts);
                 n_vecs -= done;
                 step.o += done * LANES;
                 step.v += done * LANES;

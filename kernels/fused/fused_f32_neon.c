@@ -5,7 +5,8 @@
  * Method   fused_prefill.h, with two registers for each of its "vectors": half a strip is 8 rows.
  *          Both products use a tile of 8 x 2 registers, 16 sums, which hides the latency of four
  *          multiply-adds a cycle. The multiplier is a lane of a vector of K or V (fmla by element),
- *          so those are loaded four or eight elements at a time and nothing is ever broadcast.
+ *          so those are loaded four or eight elements at a time and nothing is broadcast but the
+ *          last d % 4 features.
  * Tails    A last group of fewer than 8 keys repeats the last key: its scores land in rows of S^T
  *          that nobody reads, and a repeated score does not change a maximum. A last group of fewer
  *          than 8 columns of V is moved back to overlap the one before, and only the new columns

@@ -99,8 +99,8 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
 
 static void score(fused_decode_state *st, const fused_decode_block *block)
 {
-    for (int r = 0; r < st->n_rows; r += FUSED_DECODE_GROUP) {
-        const int n_rows = fused_decode_group(st, r);
+    for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
+        n_rows = fused_decode_group(st, r);
         if (n_rows == 4)
             score_rows(st, block, r, 4, 4);
         else if (n_rows == 3)
@@ -233,8 +233,8 @@ SATTN_INLINE void av_rows(const av_step *step, int64_t n_vecs, const int n_rows,
 static void accumulate(const fused_decode_state *st, const fused_decode_block *block)
 {
     const int64_t n_vecs = st->d_v / LANES;
-    for (int r = 0; r < st->n_rows; r += FUSED_DECODE_GROUP) {
-        const int n_rows = fused_decode_group(st, r);
+    for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
+        n_rows = fused_decode_group(st, r);
         const av_step step = {.s = st->s + r * FUSED_DECODE_KEYS,
                               .o = st->o + r * st->o_pitch,
                               .v = block->v,

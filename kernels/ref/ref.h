@@ -36,14 +36,16 @@ typedef struct sattn_ref_row_result {
     double *weights;   /* [key_end - key_begin] p_k, 0 for hidden keys */
     double *logits;    /* optional, as weights: scaled, softcapped, biased; -inf for hidden keys */
     double *dot_sizes; /* optional, as weights: sum_x |scale q_x k_x|; 0 for hidden keys */
-    double lse;        /* log of the sum of exp(logit), sink included; -inf if there is none */
+    double
+        lse; /* log of the sum of exp(logit), sink included; -inf if there is none, NaN if is_nan */
     double max_logit;  /* over the visible keys and the sink; -inf if there is none */
     int64_t n_visible; /* keys; the sink does not count */
     bool is_nan;       /* the row's logits make every element NaN */
 } sattn_ref_row_result;
 
-/* No visible key: o is +0. A NaN or +inf logit, or none above -inf although keys are visible: o is
- * NaN. Else o_y = sum_k p_k v_ky over the visible keys, by IEEE rules where V is not finite. */
+/* No visible key: o is +0. A NaN or +inf logit, or none above -inf although keys are visible:
+ * is_nan, and o is NaN. Else o_y = sum_k p_k v_ky over the visible keys, by IEEE rules where V is
+ * not finite. */
 void sattn_ref_row(const sattn_ref_row_args *args, sattn_ref_row_result *result);
 
 /* Whether the row's mask lets key j, of [key_begin, key_end), through. */

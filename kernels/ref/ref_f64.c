@@ -8,8 +8,8 @@
  *   4. o_y = sum_j p_j v_jy, and the same with |v_jy|
  *
  * Products of two floats are exact in double. Sums carry their rounding error along (Neumaier 1974;
- * the branch-free form is algorithm 4.4, Sum2, of Ogita, Rump & Oishi 2005), so rows of any length
- * stay exact to about 2^-52. */
+ * here without his branch, by Knuth's TwoSum, algorithm 3.1 of Ogita, Rump & Oishi 2005), so rows
+ * of any length stay exact to about 2^-52. */
 #include "kernels/ref/ref.h"
 
 #include <stddef.h>
@@ -139,15 +139,14 @@ static void ref_fill(const sattn_ref_row_args *a, sattn_ref_row_result *r, doubl
 void sattn_ref_row(const sattn_ref_row_args *args, sattn_ref_row_result *result)
 {
     ref_score(args, result);
+    if (result->max_logit == -INFINITY && result->n_visible > 0)
+        result->is_nan = true;
     if (result->is_nan) {
         result->lse = NAN;
         ref_fill(args, result, NAN);
-        return;
-    }
-    if (result->max_logit == -INFINITY) {
+    } else if (result->max_logit == -INFINITY) {
         result->lse = -INFINITY;
-        result->is_nan = result->n_visible > 0;
-        ref_fill(args, result, result->is_nan ? (double)NAN : 0.0);
+        ref_fill(args, result, 0.0);
     } else {
         ref_weigh(args, result);
         for (int64_t first = 0; first < args->d_v; first += COLUMNS) {

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+# The program as a user meets it: exit codes, messages, and what its JSON holds.
+#
+#   cmake -DPROGRAM=.../simdattn -DWORK=... -DDATASET=... -P program.cmake
+cmake_minimum_required(VERSION 3.20)
+set(failures 0)
+
+# run(CODE n [MATCHES text...] ARGS arguments...): the command ends with code n and prints each text.
+function(run)
+  cmake_parse_arguments(expect "" "CODE" "MATCHES;ARGS" ${ARGN})
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=SATTN_ISA --unset=SATTN_KERNEL --unset=SATTN_LOG
+                          ${environment} ${PROGRAM} ${expect_ARGS}
+                  OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
+  set(output "${out}" PARENT_SCOPE)
+  list(JOIN expect_ARGS " " shown)
+  if(NOT code EQUAL expect_CODE)
+    message(SEND_ERROR "simdattn ${shown}: exit code ${code} instead of ${expect_CODE}\n${out}\n${err}")
+  endif()
+  foreach(text IN LISTS expect_MATCHES)
+    string(FIND "${out}\n${err}" "${text}" at)
+    if(at EQUAL -1)
+      message(SEND_ERROR "simdattn ${shown}: no \"${text}\" in\n${out}\n${err}")
+    endif()
+  endforeach()
+endfunction()
+
+# The value at a path of the last run's standard output, which must be one JSON document.
+function(json variable)
+  string(JSON value ERROR_VARIABLE error GET "${output}" ${ARGN})
+  if(error)
+    message(SEND_ERROR "${ARGN}: ${error} in\n${output}")
+  endif()
+  set(${variable} "${value}" PARENT_SCOPE)
+endfunction()
+
+set(environment "")
+# ---- wrong usage is refused with a sentence that names what is wrong
+run(CODE 2 MATCHES "fly" ARGS fly)
+run(CODE 2 MATCHES "--prest" "--preset" ARGS bench --prest quick)
+run(CODE 2 MATCHES "huge" "quick" ARGS bench --preset huge)
+run(CODE 2 MATCHES "no-such-shape" ARGS bench --shape no-such-shape)
+run(CODE 2 MATCHES "avx51" ARGS bench --isa avx51 --shape one-key)
+run(CODE 2 MATCHES "sattn_fused_f32_mmx" ARGS bench --kernel sattn_fused_f32_mmx --shape one-key)
+run(CODE 2 MATCHES "--jsn" ARGS info --jsn)
+run(CODE 3 MATCHES "nothing" ARGS bench --shape one-key --benchmark_filter=matches_nothing_at_all)
+run(CODE 2 MATCHES "lengths.npy" ARGS bench --shape minilm-layer1 --dataset ${WORK})
+run(CODE 2 MATCHES "no/such/place" ARGS bench --shape one-key --seconds 0.01 --out no/such/place/x.json)
+run(CODE 0 MATCHES "usage" ARGS --help)
+run(CODE 0 MATCHES "usage" ARGS bench --help)
+
+# ---- a wrong environment is an error of every call
+set(environment SATTN_ISA=avx51)
+run(CODE 2 MATCHES "avx51" "usable here" ARGS bench --shape one-key --seconds 0.01)
+set(environment "")
+
+# ---- info
+run(CODE 0 MATCHES "sattn_fused_f32_scalar" "OS state" ARGS info)
+run(CODE 0 ARGS info --json)
+string(JSON type ERROR_VARIABLE error TYPE "${output}")
+if(NOT type STREQUAL "OBJECT")
+  message(SEND_ERROR "info --json is not one JSON object: ${error}")
+endif()
+
+# ---- bench: one document, finite numbers or null, our context, the rows that were asked for
+run(CODE 0 MATCHES "sattn_fused_f32_scalar" ARGS bench --shape one-key --seconds 0.01)
+run(CODE 0 ARGS bench --shape one-key --seconds 0.01 --json --out ${WORK}/one-key.json)
+foreach(key IN ITEMS simdattn_cpu_model simdattn_isa simdattn_compiler simdattn_kernel_flags simdattn_flush_to_zero)
+  json(value context ${key})
+endforeach()
+string(JSON rows LENGTH "${output}" benchmarks)
+if(rows EQUAL 0)
+  message(SEND_ERROR "no rows in ${output}")
+endif()
+json(name benchmarks 0 name)
+if(NOT name MATCHES "^sattn_fused_f32_[a-z0-9_]+/one-key/[a-z0-9]+/warm/t1$")
+  message(SEND_ERROR "unexpected row name ${name}")
+endif()
+math(EXPR last "${rows} - 1") # a row's rounds come first, its median last
+foreach(key IN ITEMS real_time time_unit simdattn_share simdattn_err simdattn_err_bound)
+  json(value benchmarks ${last} ${key})
+endforeach()
+file(READ ${WORK}/one-key.json output)
+json(name benchmarks 0 name)
+file(GLOB leftovers ${WORK}/one-key.json?*)
+if(leftovers)
+  message(SEND_ERROR "temporary files were left: ${leftovers}")
+endif()
+
+run(CODE 0 MATCHES "minilm-layer1" ARGS bench --shape minilm-layer1 --seconds 0.01 --dataset ${DATASET}
+    --isa scalar)
