@@ -114,7 +114,8 @@ static void print_title(const sattn_bench_job *job)
     if (s->without)
         printf(", without %s", s->without);
     if (job->cache == SATTN_COLD && job->n_sets > 0)
-        printf(", %lld sets of %.3g MB", (long long)job->n_sets, (double)job->set_bytes / 1e6);
+        printf(", %lld set%s of %.3g MB", (long long)job->n_sets, job->n_sets == 1 ? "" : "s",
+               (double)job->set_bytes / 1e6);
     for (size_t r = 0; r < job->n_rows; ++r)
         if (job->rows[r].state == SATTN_ROW_MEASURED) {
             printf(", %d rounds", job->rows[r].measured.rounds);

@@ -61,19 +61,25 @@ static int64_t involuntary_switches(void)
 
 /* ---- order statistics */
 
+/* A NaN comes behind all numbers. */
 static int compare_doubles(const void *left, const void *right)
 {
     const double a = *(const double *)left;
     const double b = *(const double *)right;
+    if (isnan(a) || isnan(b))
+        return (isnan(a) != 0) - (isnan(b) != 0);
     return (a > b) - (a < b);
 }
 
-/* Linear interpolation between the order statistics around (n - 1) * q. */
+/* Linear interpolation between the order statistics around (n - 1) * q. Where they are equal, or it
+ * falls on one of them, the other is not touched: it may be infinite or NaN. */
 static double quantile(const double *sorted, int n, double q)
 {
     const double at = q * (n - 1);
     const int below = (int)at;
     const int above = below + 1 < n ? below + 1 : below;
+    if (at <= below || sorted[above] <= sorted[below])
+        return sorted[below];
     return sorted[below] + (at - below) * (sorted[above] - sorted[below]);
 }
 

@@ -85,7 +85,7 @@ typedef struct sattn_stat {
     int n; /* 0: not measured, the numbers are NaN */
 } sattn_stat;
 
-/* Sorts `samples`. */
+/* Sorts `samples`; a NaN counts as greater than all numbers. */
 sattn_stat sattn_stat_of(double *samples, int n);
 
 /* What disturbed the windows. -1: this system does not say. */

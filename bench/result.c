@@ -171,8 +171,8 @@ bool sattn_result_check_path(const char *path, char *error, size_t error_size)
 {
     if (written_in_place(path))
         return true;
-    if (strlen(path) + 32 > PATH_SIZE) {
-        errno = ENAMETOOLONG;
+    if (path[0] == '\0' || strlen(path) + 32 > PATH_SIZE) {
+        errno = path[0] == '\0' ? ENOENT : ENAMETOOLONG;
         return fail(path, error, error_size);
     }
 #if defined(__unix__) || defined(__APPLE__)

@@ -110,13 +110,14 @@ static sattn_region region_of(const operand *t)
 
 static sattn_status check_self_overlap(const char *name, const sattn_region *region)
 {
-    if (sattn_region_meets_itself(region) != SATTN_APART)
-        return sattn_fail(
-            SATTN_ERR_OVERLAP,
-            "%s: with these strides its elements share memory; an output needs memory "
-            "of its own for each",
-            name);
-    return SATTN_OK;
+    const sattn_meeting meeting = sattn_region_meets_itself(region);
+    if (meeting == SATTN_APART)
+        return SATTN_OK;
+    return sattn_fail(
+        SATTN_ERR_OVERLAP,
+        "%s: with these strides its elements %s memory; an output needs memory of its "
+        "own for each",
+        name, meeting == SATTN_MEET ? "share" : "cannot be shown not to share");
 }
 
 static sattn_status check_operand(const operand *t)
@@ -292,15 +293,14 @@ bool sattn_output_fits_queries(const sattn_attention_args *a)
 }
 
 static sattn_status check_apart(const char *output, const sattn_region *written, const char *other,
-                                const sattn_region *region)
+                                const sattn_region *region, const char *hint)
 {
     const sattn_meeting meeting = sattn_regions_meet(written, region);
     if (meeting == SATTN_APART)
         return SATTN_OK;
-    return sattn_fail(SATTN_ERR_OVERLAP, "%s.data %s %s.data: expected memory of its own%s", output,
+    return sattn_fail(SATTN_ERR_OVERLAP, "%s %s %s: expected memory of its own%s", output,
                       meeting == SATTN_MEET ? "overlaps" : "cannot be shown to be apart from",
-                      other,
-                      other[0] == 'q' ? ", or exactly q with equal strides and d == d_v" : "");
+                      other, hint);
 }
 
 static sattn_region mask_region(const sattn_attention_args *a)
@@ -330,19 +330,20 @@ static sattn_status check_overlap(const sattn_attention_args *a, bool o_is_q)
         const char *name;
         sattn_region region;
     } inputs[] = {
-        {"q", region_of(&operands[Q])},
-        {"k", region_of(&operands[K])},
-        {"v", region_of(&operands[V])},
-        {"mask", mask_region(a)},
+        {"q.data", region_of(&operands[Q])},
+        {"k.data", region_of(&operands[K])},
+        {"v.data", region_of(&operands[V])},
+        {"mask.data", mask_region(a)},
         {"n_k_valid", array_region(a->n_k_valid, a->batch)},
         {"causal_offset", array_region(a->causal_offset, a->batch)},
     };
-    sattn_status status = check_apart("o", &o, "lse", &lse);
+    sattn_status status = check_apart("o.data", &o, "lse", &lse, "");
     for (size_t i = 0; status == SATTN_OK && i < sizeof inputs / sizeof inputs[0]; ++i) {
+        const char *const hint = i == Q ? ", or exactly q with equal strides and d == d_v" : "";
         if (i != Q || !o_is_q)
-            status = check_apart("o", &o, inputs[i].name, &inputs[i].region);
+            status = check_apart("o.data", &o, inputs[i].name, &inputs[i].region, hint);
         if (status == SATTN_OK)
-            status = check_apart("lse", &lse, inputs[i].name, &inputs[i].region);
+            status = check_apart("lse", &lse, inputs[i].name, &inputs[i].region, "");
     }
     return status;
 }

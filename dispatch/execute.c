@@ -14,6 +14,7 @@ typedef struct unit_context {
     float *row_max, *row_sum; /* [splits][n_group][n_q] */
     float *parts;             /* [splits][n_group][n_q][d_v] */
     float *q_copy, *v_copy, *repaired;
+    int64_t *v_keys;
     bool o_is_q;
 } unit_context;
 
@@ -47,7 +48,8 @@ static sattn_fused_args unit_of(const sattn_plan *plan, const sattn_attention_ar
 {
     const int64_t head = kv * plan->n_group;
     const int64_t n_k = a->n_k_valid ? a->n_k_valid[b] : a->n_k;
-    const bool one_row = a->n_q == 1, one_key = a->n_k == 1, one_head = plan->n_group == 1;
+    /* The stride of an extent of 1 or 0 may hold anything. */
+    const bool one_row = a->n_q == 1, one_key = n_k <= 1, one_head = plan->n_group == 1;
     sattn_fused_args unit = {
         .q = float_at(a->q.data, (a->batch > 1 ? b * a->q.stride_b : 0) +
                                      (a->n_q_heads > 1 ? head * a->q.stride_h : 0)),
@@ -128,6 +130,9 @@ static void copy_queries(const sattn_fused_args *unit, float *copy)
 static void repair_unit(const unit_context *c, const sattn_fused_args *unit)
 {
     sattn_fused_args again = *unit;
+    const int64_t n_keys = sattn_list_non_finite_keys(unit, c->v_keys);
+    if (n_keys == 0) /* what is not finite comes from Q, K or the mask */
+        return;
     if (c->o_is_q) {
         again.q = c->q_copy;
         again.q_stride = unit->d;
@@ -140,7 +145,7 @@ static void repair_unit(const unit_context *c, const sattn_fused_args *unit)
     again.o_stride = unit->d_v;
     again.o_group_stride = unit->i1 * unit->d_v;
     run_unit(c, &again);
-    sattn_take_repaired(unit, c->repaired);
+    sattn_take_repaired(unit, c->repaired, c->v_keys, n_keys);
 }
 
 static void write_lse(const unit_context *c, const sattn_fused_args *unit, float *lse,
@@ -163,6 +168,7 @@ void sattn_plan_execute(const sattn_plan *plan, const sattn_attention_args *a, b
                                   .parts = (float *)(void *)(workspace + at->parts),
                                   .q_copy = (float *)(void *)(workspace + at->q_copy),
                                   .v_copy = (float *)(void *)(workspace + at->v_copy),
+                                  .v_keys = (int64_t *)(void *)(workspace + at->v_keys),
                                   .repaired = (float *)(void *)(workspace + at->repaired),
                                   .o_is_q = o_is_q};
     for (int64_t b = 0; b < a->batch; ++b)

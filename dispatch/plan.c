@@ -76,6 +76,8 @@ static sattn_status lay_out(sattn_plan *plan)
     const sattn_checked queries = sattn_checked_mul(rows, sattn_checked_of(a->d));
     const sattn_checked values =
         sattn_checked_mul(sattn_checked_of(a->n_k), sattn_checked_of(a->d_v));
+    const sattn_checked keys = sattn_checked_mul(sattn_checked_of(a->n_k),
+                                                 sattn_checked_of(sizeof(int64_t) / sizeof(float)));
     const sattn_checked splits = sattn_checked_of(plan->splits);
     const sattn_checked stats = a->lse || plan->splits > 1 ? sattn_checked_mul(rows, splits) : none;
     const bool copies_q = plan->may_hide && sattn_output_fits_queries(a);
@@ -91,6 +93,7 @@ static sattn_status lay_out(sattn_plan *plan)
         reserve(&size, plan->splits > 1 ? sattn_checked_mul(outputs, splits) : none);
     plan->layout.q_copy = reserve(&size, copies_q ? queries : none);
     plan->layout.v_copy = reserve(&size, plan->may_hide ? values : none);
+    plan->layout.v_keys = reserve(&size, plan->may_hide ? keys : none);
     plan->layout.repaired = reserve(&size, plan->may_hide ? outputs : none);
     if (size.overflow || size.value > PTRDIFF_MAX)
         return sattn_fail(SATTN_ERR_TOO_LARGE, "the workspace of these extents (n_q, n_k, d, d_v, "

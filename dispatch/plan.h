@@ -15,7 +15,8 @@ typedef struct sattn_workspace_layout {
     size_t row_sum;  /* [splits][n_group][n_q] */
     size_t parts;    /* [splits][n_group][n_q][d_v] unnormalised outputs; only with splits > 1 */
     size_t q_copy;   /* [n_group][n_q][d]; only where o may be q and a key may be hidden */
-    size_t v_copy;   /* [n_k][d_v]; only where a key may be hidden, as is the next */
+    size_t v_copy;   /* [n_k][d_v]; only where a key may be hidden, as are the next two */
+    size_t v_keys;   /* [n_k] int64_t, the keys whose V row is not finite */
     size_t repaired; /* [n_group][n_q][d_v] */
     size_t size;
 } sattn_workspace_layout;

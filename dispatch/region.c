@@ -16,7 +16,7 @@ __extension__ typedef __int128 wide; /* sums of products of two int64_t */
 
 typedef struct term {
     int64_t coefficient; /* > 0 */
-    int64_t count;       /* z in [0, count - 1] */
+    wide count;          /* z in [0, count - 1] */
 } term;
 
 typedef struct problem {
@@ -27,7 +27,7 @@ typedef struct problem {
 } problem;
 
 /* Equal coefficients act as one axis; terms stay sorted by falling coefficient. */
-static void add_term(problem *p, int64_t coefficient, int64_t count)
+static void add_term(problem *p, int64_t coefficient, wide count)
 {
     int at = 0;
     if (coefficient == 0 || count <= 1)
@@ -117,7 +117,7 @@ sattn_meeting sattn_region_meets_itself(const sattn_region *r)
         for (int axis = first + 1; axis < SATTN_REGION_AXES; ++axis)
             if (r->extent[axis] > 1) {
                 p.distance -= (wide)r->step[axis] * (r->extent[axis] - 1);
-                add_term(&p, r->step[axis], 2 * r->extent[axis] - 1);
+                add_term(&p, r->step[axis], 2 * (wide)r->extent[axis] - 1);
             }
         const sattn_meeting found = search(&p, 0, p.distance);
         if (found != SATTN_APART)

@@ -117,6 +117,8 @@ sattn_status sattn_plan_run(const sattn_plan *plan, const sattn_pointers *pointe
         status = check_presence("n_k_valid", args.n_k_valid, pointers->n_k_valid);
     if (status == SATTN_OK)
         status = check_presence("causal_offset", args.causal_offset, pointers->causal_offset);
+    if (status == SATTN_OK && args.mask.kind == SATTN_MASK_NONE)
+        status = check_presence("mask", NULL, pointers->mask);
     if (status != SATTN_OK)
         return status;
     args.q.data = pointers->q;

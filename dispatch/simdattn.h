@@ -41,7 +41,7 @@ typedef enum sattn_status {
     SATTN_ERR_UNSUPPORTED, /* legal, but this version does not compute it */
     SATTN_ERR_TOO_LARGE,   /* a size overflows */
     SATTN_ERR_OVERLAP,     /* an output overlaps itself or an input */
-    SATTN_ERR_KERNEL, /* a kernel or ISA that is unknown, not built, or not usable on this CPU */
+    SATTN_ERR_KERNEL,      /* a kernel or ISA is unknown, not built, or not usable on this CPU */
     SATTN_ERR_ENVIRONMENT, /* a SATTN_* environment variable has a value that is not legal */
     SATTN_ERR_WORKSPACE,   /* the workspace given is too small or not aligned */
     SATTN_ERR_MEMORY,      /* an allocation failed */
@@ -105,11 +105,11 @@ typedef enum sattn_scores_stage {
  *   j < n_k_valid[b];  causal: j <= i + causal_offset[b];  the mask lets it through.
  * A hidden key never matters, whatever K and V hold there. A row that sees no key is +0 and its
  * log-sum-exp -inf. NaN or +inf among a row's visible scores makes the whole row NaN, and so do
- * scores that are all -inf without being masked.
+ * scores that are all -inf without being masked. A visible V that is not finite makes its column of
+ * the row not finite; whether it is NaN or an infinity then is left open.
  *
- * batch, head counts and n_q of 0 compute nothing; n_k of 0 gives rows of +0; d and d_v are at
- * least
- * 1. The error is bounded in docs/numerics.md. */
+ * batch, head counts and n_q of 0 compute nothing; n_k of 0 gives rows of +0; d and d_v are 1 or
+ * more. The error is bounded in docs/numerics.md. */
 typedef struct sattn_attention_args {
     int64_t batch, n_q_heads, n_kv_heads, n_q, n_k, d, d_v;
     sattn_view q; /* [batch, n_q_heads,  n_q, d]   */
@@ -151,15 +151,17 @@ typedef struct sattn_options {
 SATTN_API sattn_status sattn_attention(const sattn_attention_args *args,
                                        const sattn_options *options);
 
-/* Bytes of workspace that sattn_attention needs for these arguments and options. Data pointers are
- * not read and may be NULL. */
+/* Bytes of workspace that sattn_attention needs for these arguments and options. q, k, v, o and
+ * mask data may be NULL; of lse, n_k_valid and causal_offset only that they are NULL or not is
+ * looked at. */
 SATTN_API sattn_status sattn_attention_workspace_size(const sattn_attention_args *args,
                                                       const sattn_options *options, size_t *size);
 
 /* A checked shape with its kernels chosen, made once and run many times with new pointers. */
 typedef struct sattn_plan sattn_plan;
 
-/* What may change from run to run. Where the plan's arguments had NULL, these must be NULL too. */
+/* What may change from run to run. lse, n_k_valid and causal_offset must be NULL where the plan's
+ * arguments had NULL, and only there; mask must be NULL where the plan has none. */
 typedef struct sattn_pointers {
     const void *q, *k, *v;
     void *o;
@@ -168,7 +170,8 @@ typedef struct sattn_pointers {
     float *lse;
 } sattn_pointers;
 
-/* Data pointers in `args` are not read. On failure *plan is NULL. Free with sattn_plan_destroy. */
+/* Pointers in `args` as for sattn_attention_workspace_size. On failure *plan is NULL. Free with
+ * sattn_plan_destroy. */
 SATTN_API sattn_status sattn_plan_create(sattn_plan **plan, const sattn_attention_args *args,
                                          const sattn_options *options);
 SATTN_API void sattn_plan_destroy(sattn_plan *plan);

@@ -118,6 +118,8 @@ static void test_strides_and_types(void **state)
     REFUSED(SATTN_ERR_OVERLAP, "o: with these strides", c.args.o.stride_t = 0);
     REFUSED(SATTN_ERR_OVERLAP, "o: with these strides", c.args.o.stride_h = D_V);
     REFUSED(SATTN_ERR_OVERLAP, "o: with these strides", c.args.o.stride_b = 0);
+    REFUSED(SATTN_ERR_OVERLAP, "o: with these strides", /* twice the extent does not fit int64_t */
+            (c.args.n_q = INT64_MAX, c.args.q.stride_t = c.args.o.stride_t = 0));
     REFUSED(SATTN_ERR_OVERLAP, "lse: with these strides", c.args.lse = c.lse);
     const sattn_dtype types[] = {SATTN_F16, SATTN_BF16};
     for (int i = 0; i < 2; ++i) {
@@ -132,6 +134,11 @@ static void test_strides_and_types(void **state)
     c.args.batch = 1;
     c.args.q.stride_b = c.args.k.stride_b = c.args.v.stride_b = c.args.o.stride_b = INT64_MIN;
     assert_int_equal(sattn_attention(&c.args, NULL), SATTN_OK);
+    c.args.n_k = 0; /* and so is that of an extent of 0 */
+    c.args.k.stride_t = c.args.v.stride_t = INT64_MAX;
+    assert_int_equal(sattn_attention(&c.args, NULL), SATTN_OK);
+    for (size_t i = 0; i < HEADS * N_Q * D_V; ++i)
+        assert_true(c.o[i] == 0.0f && !signbit(c.o[i]));
 }
 
 static void test_values(void **state)
@@ -219,10 +226,15 @@ static void test_overlap(void **state)
              c.args.o.stride_t = HEADS * D_V));
     REFUSED(SATTN_ERR_OVERLAP, "o.data overlaps lse",
             (c.args.lse = c.o, c.args.lse_stride_h = N_Q, c.args.lse_stride_b = N_Q * HEADS));
-    REFUSED(SATTN_ERR_OVERLAP, "lse.data overlaps v",
+    REFUSED(SATTN_ERR_OVERLAP, "lse overlaps v.data",
             (c.args.lse = c.v, c.args.lse_stride_h = N_Q, c.args.lse_stride_b = N_Q * HEADS));
     REFUSED(SATTN_ERR_OVERLAP, "o.data overlaps mask",
             (set_mask(&c, SATTN_MASK_ADDITIVE), c.args.mask.data = c.o + 40));
+    /* o on q is the one exception, and only o is told of it. */
+    REFUSED(SATTN_ERR_OVERLAP, "or exactly q", c.args.o.data = c.q + D);
+    REFUSED(SATTN_ERR_OVERLAP, "lse overlaps q.data",
+            (c.args.lse = c.q, c.args.lse_stride_h = N_Q, c.args.lse_stride_b = N_Q * HEADS));
+    assert_null(strstr(sattn_last_error(), "exactly q"));
 }
 
 /* Q, K, V and O as views into one buffer [T][4][H][D]: legal, and equal to the packed call. */
@@ -260,6 +272,71 @@ static void test_interleaved_output(void **state)
         for (int t = 0; t < T; ++t)
             assert_memory_equal(interleaved + t * ROW + 3 * H * D + h * D, o + (h * T + t) * D,
                                 D * sizeof(float));
+}
+
+static bool hidden_by_mask(const call *c, int64_t i, int64_t j)
+{
+    if (c->args.mask.kind == SATTN_MASK_BOOL)
+        return c->mask_bool[i * N_K + j] == 0;
+    return c->args.mask.kind == SATTN_MASK_ADDITIVE && c->mask_add[i * N_K + j] == -INFINITY;
+}
+
+/* Output element (b, h, i, y) is not finite exactly where a visible V of its column is not, and has
+ * the bits of `finite`, the output with zeros for such values, everywhere else. */
+static void check_against_finite(const call *c, const float *finite)
+{
+    for (int64_t b = 0; b < BATCH; ++b)
+        for (int64_t h = 0; h < HEADS; ++h)
+            for (int64_t i = 0; i < c->args.n_q; ++i)
+                for (int64_t y = 0; y < D_V; ++y) {
+                    const int64_t kv = b * KV_HEADS + h * KV_HEADS / HEADS;
+                    const int64_t at = ((b * HEADS + h) * N_Q + i) * D_V + y;
+                    bool brought = false;
+                    for (int64_t j = 0; j < c->n_k_valid[b] && j <= i + c->causal_offset[b]; ++j)
+                        brought |=
+                            !hidden_by_mask(c, i, j) && !isfinite(c->v[(kv * N_K + j) * D_V + y]);
+                    if (brought)
+                        assert_true(!isfinite(c->o[at]));
+                    else
+                        assert_memory_equal(&c->o[at], &finite[at], sizeof(float));
+                }
+}
+
+/* N11: what a hidden V row holds does not matter, by mask or causal limit, whichever element of
+ * whichever head it spoils. */
+static void test_hidden_values(void **state)
+{
+    (void)state;
+    const float specials[] = {NAN, INFINITY, -INFINITY};
+    const sattn_mask_kind kinds[] = {SATTN_MASK_NONE, SATTN_MASK_BOOL, SATTN_MASK_ADDITIVE};
+    for (uint32_t trial = 0; trial < 200; ++trial) {
+        call c, zeroed;
+        uint32_t random = trial * 2654435761u;
+        make_call(&c);
+        c.args.n_q = trial % 5 == 0 ? 1 : N_Q;
+        set_mask(&c, kinds[trial % 3]);
+        c.args.mask.extent[2] = c.args.n_q;
+        for (size_t i = 0; i < N_Q * N_K; ++i)
+            c.mask_add[i] = c.mask_bool[i] ? 0.25f * (float)i : -INFINITY;
+        c.args.causal = true;
+        c.args.n_k_valid = c.n_k_valid;
+        c.args.causal_offset = c.causal_offset;
+        c.causal_offset[0] = trial % 4;
+        c.causal_offset[1] = trial % 7;
+        c.options.key_splits = (int)(trial % 4);
+        for (uint32_t n = 0; n <= trial % 8; ++n) {
+            random = random * 1664525u + 1013904223u;
+            c.v[(random >> 8) % (sizeof c.v / 4)] = specials[random % 3];
+        }
+        memcpy(&zeroed, &c, sizeof c);
+        for (size_t i = 0; i < sizeof c.v / 4; ++i)
+            zeroed.v[i] = isfinite(c.v[i]) ? c.v[i] : 0.0f;
+        zeroed.args.v.data = zeroed.v;
+        zeroed.args.o.data = zeroed.o;
+        assert_int_equal(sattn_attention(&zeroed.args, &zeroed.options), SATTN_OK);
+        assert_int_equal(sattn_attention(&c.args, &c.options), SATTN_OK);
+        check_against_finite(&c, zeroed.o);
+    }
 }
 
 /* N33: o exactly on q gives the bits of a call with an output of its own, also where hidden
@@ -331,6 +408,9 @@ static void test_plan_and_workspace(void **state)
     const sattn_pointers with_lse = {.q = c.q, .k = c.k, .v = c.v, .o = c.o, .lse = c.lse};
     assert_int_equal(sattn_plan_run(plan, &with_lse, memory, size), SATTN_ERR_ARGUMENT);
     assert_non_null(strstr(sattn_last_error(), "pointers.lse"));
+    const sattn_pointers with_mask = {.q = c.q, .k = c.k, .v = c.v, .o = c.o, .mask = c.mask_bool};
+    assert_int_equal(sattn_plan_run(plan, &with_mask, memory, size), SATTN_ERR_ARGUMENT);
+    assert_non_null(strstr(sattn_last_error(), "pointers.mask"));
     size_t asked;
     assert_int_equal(sattn_attention_workspace_size(&c.args, NULL, &asked), SATTN_OK);
     assert_int_equal(asked, size);
@@ -364,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_interleaved_output),
+        cmocka_unit_test(test_hidden_values),
         cmocka_unit_test(test_output_on_queries),
         cmocka_unit_test(test_nothing_to_do),
         cmocka_unit_test(test_plan_and_workspace),

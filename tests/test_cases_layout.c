@@ -441,12 +441,13 @@ void case_splits(test_run *run)
 
 enum { MERGE_PARTS = 8 };
 
-/* n parts; each holds the logits for which part_of says so, of {0, 1, 2} with V = {1, 2, 4}. */
+/* n parts; each holds the logits for which part_of says so, of {0, 1, 2} with V = {1, 2, 4}. The
+ * row's statistics take the place of part `stats_at`'s, or a place of their own. */
 static void merge_three(test_run *run, const char *what, const int part_of[3], int n_parts,
-                        double want, double want_lse)
+                        int stats_at, double want, double want_lse)
 {
     static const float logits[] = {0, 1, 2}, values[] = {1, 2, 4};
-    float o[MERGE_PARTS] = {0}, m[MERGE_PARTS], sum[MERGE_PARTS] = {0}, out = NAN, out_max, out_sum;
+    float o[MERGE_PARTS] = {0}, m[MERGE_PARTS], sum[MERGE_PARTS] = {0}, out = NAN, own[2];
     case_fill(m, MERGE_PARTS, -INFINITY);
     for (int j = 0; j < 3; ++j)
         if (part_of[j] >= 0)
@@ -457,8 +458,10 @@ static void merge_three(test_run *run, const char *what, const int part_of[3], i
             sum[part_of[j]] += weight;
             o[part_of[j]] += weight * values[j];
         }
-    sattn_merge_row(o, 1, m, sum, 1, n_parts, 1, &out, &out_max, &out_sum);
-    const float lse = sattn_log_sum_exp(out_max, out_sum);
+    float *const out_max = stats_at >= 0 ? &m[stats_at] : &own[0];
+    float *const out_sum = stats_at >= 0 ? &sum[stats_at] : &own[1];
+    sattn_merge_row(o, 1, m, sum, 1, n_parts, 1, &out, out_max, out_sum);
+    const float lse = sattn_log_sum_exp(*out_max, *out_sum);
     case_expect_near(run, what, &out, &want, 1, 1e-6);
     if (isfinite(want_lse))
         case_expect_near(run, what, &lse, &want_lse, 1, 1e-6);
@@ -492,9 +495,10 @@ void case_merge(test_run *run)
         {{-1, -1, -1}, 0, (double)-INFINITY},
     };
     for (size_t at = 0; at < sizeof rows / sizeof rows[0]; ++at)
-        if (test_step(run, TEST_ALWAYS))
-            merge_three(run, "N39 merge", rows[at].part_of, MERGE_PARTS, rows[at].want,
-                        rows[at].want_lse);
+        for (int stats_at = -1; stats_at < MERGE_PARTS; ++stats_at)
+            if (test_step(run, TEST_SAMPLED))
+                merge_three(run, "N39 merge", rows[at].part_of, MERGE_PARTS, stats_at,
+                            rows[at].want, rows[at].want_lse);
     for (int with_finite = 0; with_finite < 2; ++with_finite)
         if (test_step(run, TEST_ALWAYS)) {
             merge_nan(run, "N39 merge with a NaN part", 1.0f, NAN, with_finite);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_dispatch.c: the probe's decisions and the choice of a kernel, on records made by hand. */
+ * test_dispatch.c: the probe's decisions and the choice of a kernel, on records made by hand; the
+ * overlap of strided tensors against a count of bytes. */
 #include "dispatch/cpu.h"
 #include "dispatch/error.h"
 #include "dispatch/override.h"
+#include "dispatch/region.h"
 #include "dispatch/registry.h"
 
 #include <setjmp.h>
@@ -277,6 +279,63 @@ static void test_kernel_names(void **state)
     assert_null(overrides.forced[rows[0].op]);
 }
 
+enum { MEMORY = 512 };
+
+/* Marks the region's bytes; true if one is marked twice. */
+static bool mark_bytes(const sattn_region *r, unsigned char marks[MEMORY])
+{
+    bool twice = false;
+    memset(marks, 0, MEMORY);
+    for (int64_t at = 0; at < r->extent[0] * r->extent[1] * r->extent[2]; ++at) {
+        const int64_t index[] = {at / (r->extent[1] * r->extent[2]),
+                                 at / r->extent[2] % r->extent[1], at % r->extent[2]};
+        int64_t first = (int64_t)r->base;
+        for (int axis = 0; axis < SATTN_REGION_AXES; ++axis)
+            first += r->extent[axis] > 1 ? index[axis] * r->step[axis] : 0;
+        for (int64_t byte = first; byte < first + r->run; ++byte)
+            twice |= ++marks[byte] > 1;
+    }
+    return twice;
+}
+
+static sattn_region random_region(uint32_t *state)
+{
+    const uint32_t limits[] = {5, 5, 5, 25, 25, 25, 9, 60}; /* extents, steps, run, base */
+    int64_t values[8];
+    for (int i = 0; i < 8; ++i) {
+        *state = *state * 1664525u + 1013904223u;
+        values[i] = (*state >> 8) % limits[i];
+    }
+    sattn_region r = {.base = (uintptr_t)values[7], .run = values[6]};
+    for (int axis = 0; axis < SATTN_REGION_AXES; ++axis) {
+        r.extent[axis] = values[axis];
+        r.step[axis] = values[axis] == 1 ? INT64_MAX : values[3 + axis]; /* ignored */
+    }
+    return r;
+}
+
+static void test_regions(void **state)
+{
+    (void)state;
+    unsigned char a_marks[MEMORY], b_marks[MEMORY];
+    uint32_t random = 1;
+    int meetings[2] = {0}, overlaps[2] = {0};
+    for (int trial = 0; trial < 20000; ++trial) {
+        const sattn_region a = random_region(&random), b = random_region(&random);
+        const bool a_twice = mark_bytes(&a, a_marks);
+        bool meet = false;
+        mark_bytes(&b, b_marks);
+        for (int byte = 0; byte < MEMORY; ++byte)
+            meet |= a_marks[byte] && b_marks[byte];
+        assert_int_equal(sattn_regions_meet(&a, &b), meet ? SATTN_MEET : SATTN_APART);
+        assert_int_equal(sattn_region_meets_itself(&a), a_twice ? SATTN_MEET : SATTN_APART);
+        ++meetings[meet];
+        ++overlaps[a_twice];
+    }
+    assert_true(meetings[0] > 1000 && meetings[1] > 1000 && overlaps[0] > 1000 &&
+                overlaps[1] > 1000);
+}
+
 /* This machine's own answer hangs together, whatever it is (run under emulated CPUs as well). */
 static void test_this_machine(void **state)
 {
@@ -313,6 +372,7 @@ int main(void)
         cmocka_unit_test(test_isa_names),
         cmocka_unit_test(test_isa_beyond_the_cpu),
         cmocka_unit_test(test_kernel_names),
+        cmocka_unit_test(test_regions),
         cmocka_unit_test(test_this_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

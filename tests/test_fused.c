@@ -427,6 +427,7 @@ int main(int argc, char **argv)
         {"specials", test_specials},
         {"hidden-garbage", test_hidden_garbage},
         {"fp-state", test_fp_state},
+        {"weights", test_weights},
         {"long-rows", test_long_rows},
     };
     return test_main(argc, argv, groups, sizeof groups / sizeof groups[0]);

@@ -12,10 +12,11 @@ void test_hidden_keys_behind(test_run *run);
 void test_alignment(test_run *run);
 void test_output_on_query(test_run *run);
 
-/* test_fused_specials.c: NaN, infinities, hidden garbage, control state, long rows */
+/* test_fused_specials.c: NaN, infinities, hidden garbage, control state, exp, long rows */
 void test_specials(test_run *run);
 void test_hidden_garbage(test_run *run);
 void test_fp_state(test_run *run);
+void test_weights(test_run *run);
 void test_long_rows(test_run *run);
 
 #endif

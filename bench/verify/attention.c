@@ -47,10 +47,13 @@ static int64_t kv_head(const sattn_attention_args *a, int64_t head)
     return head / (a->n_q_heads / a->n_kv_heads);
 }
 
-/* The row of a tensor [batch, heads, n_rows, ..]; `data` is at its first element. */
+/* The row of a tensor [batch, heads, n_rows, ..]; `data` is at its first element. NULL where there
+ * is none, as without keys. */
 static const float *view_rows(const sattn_view *view, const sattn_attention_args *a, int64_t batch,
                               int64_t n_heads, int64_t head)
 {
+    if (!view->data)
+        return NULL;
     return (const float *)view->data + batch * stride_of(a->batch, view->stride_b) +
            head * stride_of(n_heads, view->stride_h);
 }
@@ -66,6 +69,8 @@ static void map_mask(const sattn_attention_args *a, int64_t batch, int64_t head,
                      sattn_ref_row_args *row)
 {
     const sattn_mask *const mask = &a->mask;
+    if (!mask->data)
+        return;
     const int64_t at = batch * stride_of(mask->extent[0], mask->stride[0]) +
                        head * stride_of(mask->extent[1], mask->stride[1]) +
                        i * stride_of(mask->extent[2], mask->stride[2]);

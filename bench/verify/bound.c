@@ -7,9 +7,8 @@
 
 #include <math.h>
 
-/* Results below FLT_MIN may be flushed to 0 where the caller's control word says so, and inputs
- * below it read as 0. */
-#define FLUSH 0x1p-126
+/* A weight below this may be anything from 0 on. */
+#define LEAST_WEIGHT 0x1p-126
 
 /* exp(t) for t below -87.33 is exactly 0; a rescaled weight may vanish where its key trails the
  * maximum by the lazy threshold less. From here on keys are allowed to lose their weight. */
@@ -90,7 +89,7 @@ static bound_row bound_prepare(const sattn_ref_row_args *a, const sattn_ref_row_
             top = at;
         }
     }
-    b.dot_flush = FLUSH * (double)a->d * (k_max + q_max + 2);
+    b.dot_flush = params->underflow * (double)a->d * (k_max + q_max + 2);
     b.top_delta = isfinite(top_logit) ? bound_delta(&b, top) : 0;
     return b;
 }
@@ -185,7 +184,8 @@ static void bound_columns(const bound_row *b, const bound_sums *sums, int64_t fi
     }
     for (int y = 0; y < n; ++y) {
         const double size = fabs(o[y]);
-        const double flush = 2 * FLUSH * ((double)b->n * (v_max[y] + 3) + 8);
+        const double flush = 2 * (double)b->n * v_max[y] * LEAST_WEIGHT +
+                             (6 * (double)b->n + 16) * b->params->underflow;
         double error = moved[y] + size * sums->sink_h + summed[y] + size * sums->denominator;
         error = sums->weight < 1 ? error / (1 - sums->weight) : (double)INFINITY;
         error = error * (1 + 3 * u) + 2.01 * u * size;
@@ -204,6 +204,7 @@ sattn_bound_params sattn_bound_defaults(void)
                                 .n_splits = 1,
                                 .lazy_threshold = 16,
                                 .exp_error = 2,
+                                .underflow = 0x1p-149,
                                 .scale_roundings = 0};
 }
 

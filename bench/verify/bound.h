@@ -24,6 +24,8 @@ typedef struct sattn_bound_params {
     int64_t n_splits;       /* partial results merged, at least 1 */
     double lazy_threshold;  /* how far the reference value may trail the maximum, natural units */
     double exp_error;       /* relative error of the kernel's exp, in u */
+    double underflow;       /* absolute error of an operation on numbers below FLT_MIN: 2^-149, or
+                               2^-126 where the caller's control word flushes them to 0 */
     double scale_roundings; /* relative error of the scale itself, in u: 0 if the caller gave it */
 } sattn_bound_params;
 

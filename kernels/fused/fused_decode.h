@@ -8,7 +8,7 @@
  *
  *   for each strip of up to FUSED_DECODE_ROWS rows
  *       Q = scale * Q, the vectors of a group of rows side by side
- *       for each block of up to FUSED_DECODE_KEYS keys
+ *       for each block of 64 or 128 keys
  *           S = Q K^T             one accumulator per (row, key), then a transposing reduction
  *           hide what mask and causal limit hide, add the bias
  *           for each row: raise the reference value m where the block exceeds it by the lazy
@@ -29,7 +29,7 @@
 #include "kernels/fused/fused_strip.h"
 
 enum {
-    FUSED_DECODE_KEYS = 64,      /* divides SATTN_KEY_BLOCK; a multiple of every ISA's key tile */
+    FUSED_DECODE_KEYS = 128,     /* most keys of a block; a multiple of every ISA's key tile */
     FUSED_DECODE_ROWS = 32,      /* most rows of a strip */
     FUSED_DECODE_GROUP = 4,      /* most rows that share a register tile */
     FUSED_DECODE_NEAR = 2 << 10, /* bytes to prefetch ahead, while K and V may be in a cache */
@@ -54,7 +54,7 @@ typedef struct fused_decode_state {
 
 typedef struct fused_decode_block {
     int64_t first;  /* absolute index of its first key */
-    int n_keys;     /* 1 .. FUSED_DECODE_KEYS */
+    int n_keys;     /* at least 1 */
     const float *k; /* row of the first key */
     const float *v;
     int64_t k_stride, v_stride;
@@ -64,7 +64,7 @@ typedef struct fused_decode_block {
 typedef struct fused_decode_ops {
     int lanes;
     /* s[r][j] = q[r] . k[j] and block_max, as if every key were visible; a NaN does not enter
-     * block_max. May write s up to the end of a key tile. */
+     * block_max. May write s up to the end of the last key tile. */
     void (*score)(fused_decode_state *st, const fused_decode_block *block);
     /* block_max from s[r][0 .. n_keys); a NaN is passed over */
     void (*maximum)(fused_decode_state *st, int n_keys);
@@ -207,8 +207,16 @@ static inline void fused_decode_store(const sattn_fused_args *a, const fused_dec
     }
 }
 
-/* Several rows at a time, or half a row of V, is an order that hardware prefetchers lose. So each
- * line that is read fetches the one that lies this many bytes of rows ahead. */
+/* Keys of a block, a divisor of SATTN_KEY_BLOCK. Long blocks save setting up tiles; short ones keep
+ * wide rows of K and V in the first caches for all groups of rows. It follows from the widths
+ * alone, or a row's bits would depend on its neighbours. */
+static inline int64_t fused_decode_block_keys(const sattn_fused_args *a)
+{
+    return a->d + a->d_v <= 192 ? FUSED_DECODE_KEYS : FUSED_DECODE_KEYS / 2;
+}
+
+/* Several rows side by side, or half a row of V, is an order that hardware prefetchers lose. So
+ * each line that is read prefetches the one that lies a number of rows ahead; how far, in bytes. */
 static inline int64_t fused_decode_ahead(const sattn_fused_args *a, int64_t width, int64_t stride)
 {
     const int64_t element = (int64_t)sizeof(float);
@@ -222,12 +230,13 @@ static inline void fused_decode_strip(const sattn_fused_args *a, const fused_dec
                                       fused_decode_state *st, const fused_strip *strip)
 {
     const bool masked = a->mask_bool || a->mask_add;
+    const int64_t block_keys = fused_decode_block_keys(a);
     const int64_t end = strip->key_end_max;
     const int64_t k_ahead = fused_decode_ahead(a, a->d, a->k_stride);
     const int64_t v_ahead = fused_decode_ahead(a, a->d_v, a->v_stride);
     fused_decode_start(a, ops, st, strip);
     for (int64_t j = a->j0; j < end;) {
-        const int64_t next = (j / FUSED_DECODE_KEYS + 1) * FUSED_DECODE_KEYS;
+        const int64_t next = (j / block_keys + 1) * block_keys;
         const int64_t stop = next < end ? next : end;
         const fused_decode_block block = {.first = j,
                                           .n_keys = (int)(stop - j),

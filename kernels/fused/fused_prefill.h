@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * fused_prefill.h: fused attention for many query rows, "lanes over queries", the same for all ISAs.
+ * fused_prefill.h: fused attention for many query rows, "lanes over queries", for all ISAs.
  *
  * One lane of a vector is one query row, so the running maximum, the sum and the rescaling of the
- * online softmax (Milakov & Gimelshein 2018, eq. 6; FlashAttention-2, algorithm 1) are vertical, and
- * K and V are read as they lie in memory, one broadcast scalar at a time. Only Q is packed.
+ * online softmax (Milakov & Gimelshein 2018, eq. 6; FlashAttention-2, algorithm 1) are vertical,
+ * and K and V are read as they lie in memory, one broadcast scalar at a time. Only Q is packed.
  *
  *   for each strip of `width` rows
  *       Q^T = scale * Q, transposed                                    [d][width]
@@ -44,7 +44,7 @@ typedef struct fused_block {
     int n_next;     /* keys of the next block, worth prefetching while this one is scored */
     const float *k; /* row of the first key */
     const float *v;
-    const float *k_next; /* K rows that are scored next: of the next block, or the next strip's first */
+    const float *k_next; /* K rows scored after these: the next block's, or the next strip's */
     int64_t k_stride, v_stride, mask_key_stride;
 } fused_block;
 
@@ -61,7 +61,7 @@ typedef struct fused_prefill_ops {
     void (*bias)(const fused_prefill_state *st, const fused_strip *strip, const fused_block *block);
     /* block_max from s_t */
     void (*maximum)(const fused_prefill_state *st, int n_keys);
-    /* s_t = exp(s_t - m) after raising m and rescaling where due; adds the block's sum to row_sum */
+    /* s_t = exp(s_t - m), after raising m and rescaling where due; its sum is added to row_sum */
     void (*weigh)(const fused_prefill_state *st, int n_keys);
     /* o_t += V^T s_t */
     void (*accumulate)(const fused_prefill_state *st, const fused_block *block);

@@ -71,11 +71,15 @@ SATTN_INLINE __m256 prefill_add_bias(float *s, __m256 bias)
     return visible;
 }
 
-/* Bias of the n keys of one row from element `at` of its mask on, 1 <= n <= 8. */
+/* Bias of the n keys of one row from element `at` of its mask on, 1 <= n <= 8. An
+ * additive mask is as large as the scores: what the next block needs of it is prefetched. */
 SATTN_INLINE __m256 prefill_bias_keys(const fused_strip *strip, int r, int64_t at, int n)
 {
-    if (strip->mask_add[r])
+    if (strip->mask_add[r]) {
+        const uintptr_t next_block = (uintptr_t)(strip->mask_add[r] + at) + SATTN_KEY_BLOCK * 4;
+        _mm_prefetch((const char *)next_block, _MM_HINT_T0);
         return vec_load_tail_f32x8(strip->mask_add[r] + at, vec_tail_m8(n));
+    }
     uint64_t bytes = 0;
     if (n == 8)
         memcpy(&bytes, strip->mask_bool[r] + at, 8);
@@ -118,7 +122,10 @@ static inline void prefill_bias_rows(const fused_prefill_state *st, const fused_
                           ? prefill_bias_keys(strip, vec * LANES + r, at, n)
                           : _mm256_set1_ps(fused_strip_bias(strip, vec * LANES + r, 0));
         vec_transpose_f32x8(tile);
-        for (int i = 0; i < n; ++i) {
+        SATTN_UNROLL(8)
+        for (int i = 0; i < 8; ++i) {
+            if (i >= n)
+                break;
             float *const s = st->s_t + (first + i) * WIDTH + vec * LANES;
             const __m256i causal = _mm256_cmpgt_epi32(end, _mm256_set1_epi32(first + i));
             const __m256i visible = _mm256_castps_si256(prefill_add_bias(s, tile[i]));

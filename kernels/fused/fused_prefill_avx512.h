@@ -63,11 +63,15 @@ SATTN_INLINE __mmask16 prefill_add_bias(float *s, __m512 bias)
     return visible;
 }
 
-/* Bias of the keys in `keys` of one row, from element `at` of its mask on. */
+/* Bias of the keys in `keys` of one row, from element `at` of its mask on. An additive mask is as
+ * large as the scores: what the next block needs of it is prefetched. */
 SATTN_INLINE __m512 prefill_bias_keys(const fused_strip *strip, int r, int64_t at, __mmask16 keys)
 {
-    if (strip->mask_add[r])
+    if (strip->mask_add[r]) {
+        const uintptr_t next_block = (uintptr_t)(strip->mask_add[r] + at) + SATTN_KEY_BLOCK * 4;
+        _mm_prefetch((const char *)next_block, _MM_HINT_T0);
         return vec_load_tail_f32x16(strip->mask_add[r] + at, keys);
+    }
     const __m128i bytes = _mm_maskz_loadu_epi8(keys, strip->mask_bool[r] + at);
     return _mm512_mask_mov_ps(_mm512_set1_ps(-INFINITY), _mm_test_epi8_mask(bytes, bytes),
                               _mm512_setzero_ps());
@@ -102,7 +106,10 @@ static inline void prefill_bias_rows(const fused_prefill_state *st, const fused_
                           ? prefill_bias_keys(strip, vec * LANES + r, at, vec_tail_m16(n))
                           : _mm512_set1_ps(fused_strip_bias(strip, vec * LANES + r, 0));
         vec_transpose_f32x16(tile);
-        for (int i = 0; i < n; ++i) {
+        SATTN_UNROLL(16)
+        for (int i = 0; i < 16; ++i) {
+            if (i >= n)
+                break;
             float *const s = st->s_t + (first + i) * WIDTH + vec * LANES;
             const __mmask16 causal = _mm512_cmpgt_epi32_mask(end, _mm512_set1_epi32(first + i));
             seen |= (__mmask16)(prefill_add_bias(s, tile[i]) & causal);

@@ -36,8 +36,7 @@ typedef struct sattn_ref_row_result {
     double *weights;   /* [key_end - key_begin] p_k, 0 for hidden keys */
     double *logits;    /* optional, as weights: scaled, softcapped, biased; -inf for hidden keys */
     double *dot_sizes; /* optional, as weights: sum_x |scale q_x k_x|; 0 for hidden keys */
-    double
-        lse; /* log of the sum of exp(logit), sink included; -inf if there is none, NaN if is_nan */
+    double lse;        /* of the visible logits and the sink; -inf if all are, or there is none */
     double max_logit;  /* over the visible keys and the sink; -inf if there is none */
     int64_t n_visible; /* keys; the sink does not count */
     bool is_nan;       /* the row's logits make every element NaN */

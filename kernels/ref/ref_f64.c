@@ -139,14 +139,13 @@ static void ref_fill(const sattn_ref_row_args *a, sattn_ref_row_result *r, doubl
 void sattn_ref_row(const sattn_ref_row_args *args, sattn_ref_row_result *result)
 {
     ref_score(args, result);
-    if (result->max_logit == -INFINITY && result->n_visible > 0)
-        result->is_nan = true;
     if (result->is_nan) {
         result->lse = NAN;
         ref_fill(args, result, NAN);
     } else if (result->max_logit == -INFINITY) {
         result->lse = -INFINITY;
-        ref_fill(args, result, 0.0);
+        result->is_nan = result->n_visible > 0;
+        ref_fill(args, result, result->is_nan ? (double)NAN : 0.0);
     } else {
         ref_weigh(args, result);
         for (int64_t first = 0; first < args->d_v; first += COLUMNS) {

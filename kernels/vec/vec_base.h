@@ -18,8 +18,12 @@
 
 /* SATTN_UNROLL(n) in front of a loop of a constant number n of steps over a register tile: unroll
  * it in full. Each compiler has its own word for it, and the other's leaves the tile in memory.
- * SATTN_NO_UNROLL in front of the loop around it keeps that one as written. */
-#if defined(__clang__)
+ * SATTN_NO_UNROLL in front of the loop around it keeps that one as written. Builds with sanitizers
+ * define SATTN_KEEP_LOOPS: the checks of an unrolled tile would take minutes to compile. */
+#if defined(SATTN_KEEP_LOOPS)
+#define SATTN_UNROLL(n)
+#define SATTN_NO_UNROLL
+#elif defined(__clang__)
 #define SATTN_UNROLL(n) SATTN_PRAGMA(clang loop unroll(full))
 #define SATTN_NO_UNROLL SATTN_PRAGMA(clang loop unroll(disable))
 #else

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_shapes.c: the table of named shapes is complete and consistent. */
+#include "bench/shapes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { FEW_QUERIES = 8 /* of decode with speculation, at most */ };
+
+static bool is_text(const char *text)
+{
+    return text && text[0] != '\0' && text[0] != ' ';
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    size_t n;
+    const sattn_shape *const shapes = sattn_shapes(&n);
+    assert_true(n > 0);
+    for (size_t s = 0; s < n; ++s) {
+        assert_true(is_text(shapes[s].name));
+        /* A name is a word of command lines, comma lists and file names. */
+        assert_int_equal(strspn(shapes[s].name, "abcdefghijklmnopqrstuvwxyz0123456789.-"),
+                         strlen(shapes[s].name));
+        assert_int_equal(sattn_preset_by_name(shapes[s].name), 0);
+        assert_ptr_equal(sattn_shape_by_name(shapes[s].name), &shapes[s]); /* so names are unique */
+    }
+    assert_null(sattn_shape_by_name("no-such-shape"));
+    assert_null(sattn_shape_by_name(""));
+}
+
+static void test_provenance(void **state)
+{
+    (void)state;
+    size_t n;
+    const sattn_shape *const shapes = sattn_shapes(&n);
+    for (size_t s = 0; s < n; ++s) {
+        assert_true(is_text(shapes[s].model) && is_text(shapes[s].source));
+        assert_true(!shapes[s].without || is_text(shapes[s].without));
+        assert_true(shapes[s].source_batch == 0 || shapes[s].source_batch > shapes[s].batch);
+        assert_true(shapes[s].source_heads == 0 || shapes[s].source_heads > shapes[s].n_q_heads);
+    }
+}
+
+static void test_extents(void **state)
+{
+    (void)state;
+    size_t n;
+    const sattn_shape *const shapes = sattn_shapes(&n);
+    for (size_t s = 0; s < n; ++s) {
+        const sattn_shape *const a = &shapes[s];
+        assert_true(a->batch > 0 && a->n_q_heads > 0 && a->n_kv_heads > 0);
+        assert_true(a->n_q > 0 && a->n_k > 0 && a->d > 0 && a->d_v > 0);
+        assert_int_equal(a->n_q_heads % a->n_kv_heads, 0);
+        assert_true(a->scale >= 0 && a->scale <= 1);
+        const bool has_mask = a->mask.content != SATTN_CONTENT_NONE;
+        assert_true(has_mask == (a->mask.kind != SATTN_MASK_NONE));
+        assert_true(has_mask || !(a->mask.per_batch || a->mask.per_head || a->mask.per_query));
+        if (a->mask.content == SATTN_CONTENT_CAUSAL || a->mask.content == SATTN_CONTENT_BIAS)
+            assert_true(a->mask.per_query && !a->causal);
+        if (a->mask.content == SATTN_CONTENT_BIAS)
+            assert_int_equal(a->mask.kind, SATTN_MASK_ADDITIVE);
+    }
+}
+
+static void test_presets(void **state)
+{
+    (void)state;
+    size_t n, n_models = 0, n_prompt = 0, n_decode = 0, n_real = 0;
+    const sattn_shape *const shapes = sattn_shapes(&n);
+    for (size_t s = 0; s < n; ++s) {
+        const sattn_shape *const a = &shapes[s];
+        const bool is_real = (a->presets & SATTN_PRESET_REAL) != 0;
+        const bool is_decode = (a->presets & SATTN_PRESET_DECODE) != 0;
+        assert_true(a->presets != 0);
+        assert_true(is_real == (a->real_layer >= 0));
+        assert_true(!is_decode || a->n_q <= FEW_QUERIES);
+        n_models += (a->presets & SATTN_PRESET_MODELS) != 0;
+        if (!(a->presets & SATTN_PRESET_QUICK))
+            continue;
+        n_real += is_real;
+        n_decode += is_decode;
+        n_prompt += !is_real && !is_decode && a->n_q > FEW_QUERIES;
+    }
+    assert_true(n_models >= 25);
+    assert_true(n_prompt >= 3 && n_decode >= 2 && n_real >= 2);
+}
+
+static void test_preset_names(void **state)
+{
+    (void)state;
+    char names[128];
+    unsigned all = 0;
+    snprintf(names, sizeof names, "%s", sattn_preset_names());
+    for (char *name = strtok(names, ", "); name; name = strtok(NULL, ", ")) {
+        const unsigned preset = sattn_preset_by_name(name);
+        assert_true(preset != 0 && (all & preset) == 0);
+        all |= preset;
+    }
+    assert_int_equal(all, SATTN_PRESET_QUICK | SATTN_PRESET_MODELS | SATTN_PRESET_DECODE |
+                              SATTN_PRESET_REAL);
+    assert_int_equal(sattn_preset_by_name("quic"), 0);
+    assert_int_equal(sattn_preset_by_name(""), 0);
+}
+
+static void test_descriptions(void **state)
+{
+    (void)state;
+    size_t n;
+    const sattn_shape *const shapes = sattn_shapes(&n);
+    for (size_t s = 0; s < n; ++s) {
+        char text[256], extents[96];
+        sattn_shape_describe(&shapes[s], text, sizeof text);
+        snprintf(extents, sizeof extents, " Tq=%lld Tk=%lld D=%lld", (long long)shapes[s].n_q,
+                 (long long)shapes[s].n_k, (long long)shapes[s].d);
+        assert_non_null(strstr(text, extents));
+        assert_true((strstr(text, " causal") != NULL) == shapes[s].causal);
+        assert_true((strstr(text, " mask") != NULL) == (shapes[s].mask.kind != SATTN_MASK_NONE));
+        char cut[8];
+        sattn_shape_describe(&shapes[s], cut, sizeof cut);
+        assert_int_equal(strlen(cut), sizeof cut - 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names),        cmocka_unit_test(test_provenance),
+        cmocka_unit_test(test_extents),      cmocka_unit_test(test_presets),
+        cmocka_unit_test(test_preset_names), cmocka_unit_test(test_descriptions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
