@@ -277,6 +277,9 @@ static void test_steal(void **state)
     assert_int_equal(sattn_steal_ticks(root, 1), 30);
     assert_int_equal(sattn_steal_ticks(root, 10), 50);
     assert_int_equal(sattn_steal_ticks(root, 0), -1);
+    put("/proc/stat", "cpu10 1 2 3 4 5 6 7 50 9 0\n");
+    assert_int_equal(sattn_steal_ticks(root, 1), -1);
+    assert_int_equal(sattn_steal_ticks(root, -1), -1);
     put("/proc/stat", "cpu  1 2 3 4\n"); /* before the column existed */
     assert_int_equal(sattn_steal_ticks(root, -1), -1);
     put("/proc/stat", "garbage\n");

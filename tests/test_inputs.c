@@ -220,7 +220,8 @@ static double block_maximum(int h, int i, int block)
 {
     double most = -INFINITY;
     for (int j = block * SATTN_KEY_BLOCK; j < (block + 1) * SATTN_KEY_BLOCK; ++j)
-        most = fmax(most, score(h, i, j));
+        if (score(h, i, j) > most) /* not fmax: gcc 12 fails to compile that for AArch64 at -O3 */
+            most = score(h, i, j);
     return most;
 }
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_npy.c: the .npy reader takes whole files and names what is wrong with damaged ones. */
+#define _POSIX_C_SOURCE 200809L
 #include "bench/verify/npy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
-static const char path[] = "test_npy.tmp";
+static char path[64]; /* several of these programs may run at once in one directory */
 
 enum { FILE_MAX = 1024 };
 
@@ -152,5 +154,6 @@ int main(void)
         cmocka_unit_test(test_wrong_headers), cmocka_unit_test(test_wrong_preamble),
         cmocka_unit_test(test_missing_file),
     };
+    snprintf(path, sizeof path, "test_npy.%ld.tmp", (long)getpid());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -197,6 +197,29 @@ static void test_nan_row(void **state)
     }
 }
 
+/* All scores -inf: the output is NaN, the log-sum-exp -inf or NaN. */
+static void test_row_of_minus_infinity(void **state)
+{
+    (void)state;
+    row_case c;
+    const float wrong[] = {INFINITY, 0, -3e38f};
+    make_case(&c);
+    for (int j = 0; j < N_K; ++j)
+        c.k[j * D] = -INFINITY;
+    solve(&c);
+    assert_true(c.row.is_nan && c.row.lse == -INFINITY);
+    expect_pass(&c);
+    c.lse = NAN;
+    expect_pass(&c);
+    for (size_t w = 0; w < sizeof wrong / sizeof wrong[0]; ++w) {
+        c.lse = wrong[w];
+        expect_failure_at(&c, -1);
+    }
+    solve(&c);
+    c.o[0] = 0;
+    expect_failure_at(&c, 0);
+}
+
 static void test_row_without_keys(void **state)
 {
     (void)state;
@@ -376,17 +399,12 @@ static void test_descriptions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_wrong_elements),
-        cmocka_unit_test(test_many_failures),
-        cmocka_unit_test(test_nan_row),
-        cmocka_unit_test(test_row_without_keys),
-        cmocka_unit_test(test_special_values),
-        cmocka_unit_test(test_exactly_at_the_bound),
-        cmocka_unit_test(test_around_the_bound),
-        cmocka_unit_test(test_bound_grows),
-        cmocka_unit_test(test_metrics),
-        cmocka_unit_test(test_nothing_compared),
+        cmocka_unit_test(test_classes),          cmocka_unit_test(test_wrong_elements),
+        cmocka_unit_test(test_many_failures),    cmocka_unit_test(test_nan_row),
+        cmocka_unit_test(test_row_without_keys), cmocka_unit_test(test_row_of_minus_infinity),
+        cmocka_unit_test(test_special_values),   cmocka_unit_test(test_exactly_at_the_bound),
+        cmocka_unit_test(test_around_the_bound), cmocka_unit_test(test_bound_grows),
+        cmocka_unit_test(test_metrics),          cmocka_unit_test(test_nothing_compared),
         cmocka_unit_test(test_descriptions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
