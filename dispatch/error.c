@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * error.c: status names, the thread's last error, warnings. */
+ * error.c: status names, the thread's last error, the version. */
 #include "dispatch/error.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 static _Thread_local char last_error[1024];
-
-static pthread_mutex_t warning_lock = PTHREAD_MUTEX_INITIALIZER;
-static sattn_warning_fn *warning_callback;
-static void *warning_user;
 
 const char *sattn_status_string(sattn_status status)
 {
@@ -50,31 +45,6 @@ sattn_status sattn_fail(sattn_status status, const char *format, ...)
     vsnprintf(last_error, sizeof last_error, format, arguments);
     va_end(arguments);
     return status;
-}
-
-void sattn_set_warning_callback(sattn_warning_fn *callback, void *user)
-{
-    pthread_mutex_lock(&warning_lock);
-    warning_callback = callback;
-    warning_user = user;
-    pthread_mutex_unlock(&warning_lock);
-}
-
-void sattn_warn(const char *format, ...)
-{
-    char message[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    pthread_mutex_lock(&warning_lock);
-    sattn_warning_fn *const callback = warning_callback;
-    void *const user = warning_user;
-    pthread_mutex_unlock(&warning_lock);
-    if (callback)
-        callback(message, user);
-    else
-        fprintf(stderr, "simdattn: %s\n", message);
 }
 
 const char *sattn_version(void)

@@ -10,7 +10,4 @@
 sattn_status sattn_fail(sattn_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Hands a message to the warning callback. */
-void sattn_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
 #endif

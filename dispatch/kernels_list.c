@@ -6,19 +6,17 @@
 
 #include <pthread.h>
 
-enum { ROWS_MAX = 256, TEXT_SIZE = 160 };
+enum { TEXT_SIZE = 160 };
 
 static pthread_once_t list_once = PTHREAD_ONCE_INIT;
-static sattn_kernel_info list[ROWS_MAX];
-static char phases[ROWS_MAX][TEXT_SIZE], missing[ROWS_MAX][TEXT_SIZE];
+static sattn_kernel_info list[SATTN_KERNEL_COUNT];
+static char phases[SATTN_KERNEL_COUNT][TEXT_SIZE], missing[SATTN_KERNEL_COUNT][TEXT_SIZE];
 static size_t list_count;
 
 static void make_list(void)
 {
     const sattn_kernel *const rows = sattn_registry(&list_count);
     const sattn_features usable = sattn_cpu_this()->usable;
-    if (list_count > ROWS_MAX)
-        list_count = ROWS_MAX;
     for (size_t i = 0; i < list_count; ++i) {
         sattn_phases_print(rows[i].phases, phases[i], TEXT_SIZE);
         sattn_features_print(rows[i].needs & ~usable, missing[i], TEXT_SIZE);

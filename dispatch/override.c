@@ -175,12 +175,11 @@ static void print_verdict(const sattn_kernel *row, const sattn_selection *select
 void sattn_overrides_log(const sattn_overrides *overrides, const sattn_selection *selection,
                          const sattn_kernel *chosen)
 {
-    enum { LOGGED_WORDS = 256 };
-    static _Atomic unsigned logged[LOGGED_WORDS]; /* by row: bits of the phases already logged */
+    static _Atomic unsigned logged[SATTN_KERNEL_COUNT]; /* bits of the phases already logged */
     size_t count;
     const sattn_kernel *const rows = sattn_registry(&count);
     const size_t index = (size_t)(chosen - rows);
-    if (!overrides->log || index >= LOGGED_WORDS ||
+    if (!overrides->log ||
         (atomic_fetch_or(&logged[index], (unsigned)selection->phase) & (unsigned)selection->phase))
         return;
     char phase[64];

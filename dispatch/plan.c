@@ -102,6 +102,14 @@ static sattn_status lay_out(sattn_plan *plan)
     return SATTN_OK;
 }
 
+/* More ranges than key blocks would only be empty. */
+static int64_t splits_of(int64_t n_k, const sattn_options *options)
+{
+    const int64_t blocks = n_k > SATTN_KEY_BLOCK ? (n_k - 1) / SATTN_KEY_BLOCK + 1 : 1;
+    const int64_t asked = options && options->key_splits > 0 ? options->key_splits : 1;
+    return asked < blocks ? asked : blocks;
+}
+
 sattn_status sattn_plan_make(sattn_plan *plan, const sattn_attention_args *args,
                              const sattn_options *options)
 {
@@ -115,7 +123,7 @@ sattn_status sattn_plan_make(sattn_plan *plan, const sattn_attention_args *args,
     *plan = (sattn_plan){.args = *args, .may_hide = may_hide(args)};
     plan->n_group = args->n_q_heads > 0 ? args->n_q_heads / args->n_kv_heads : 1;
     plan->scale = args->has_scale ? args->scale : (float)(1.0 / sqrt((double)args->d));
-    plan->splits = options && options->key_splits > 0 ? options->key_splits : 1;
+    plan->splits = splits_of(args->n_k, options);
     status = choose_kernel(plan, options);
     return status == SATTN_OK ? lay_out(plan) : status;
 }

@@ -39,6 +39,14 @@ typedef struct sattn_kernel {
 #include "dispatch/registry.def"
 #undef SATTN_KERNEL
 
+/* Rows of this build. */
+enum {
+    SATTN_KERNEL_COUNT = 0
+#define SATTN_KERNEL(...) +1
+#include "dispatch/registry.def"
+#undef SATTN_KERNEL
+};
+
 /* All rows, in order. */
 const sattn_kernel *sattn_registry(size_t *count);
 const sattn_kernel *sattn_kernel_by_name(const char *name); /* NULL: no such row */

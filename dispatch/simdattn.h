@@ -197,10 +197,6 @@ typedef struct sattn_kernel_info {
 /* All kernels of this build, in the order in which they are tried. */
 SATTN_API const sattn_kernel_info *sattn_kernels(size_t *count);
 
-/* Where warnings go: stderr unless set; NULL sets it back. */
-typedef void sattn_warning_fn(const char *message, void *user);
-SATTN_API void sattn_set_warning_callback(sattn_warning_fn *callback, void *user);
-
 /* Version of the library that is running, "0.1.0". */
 SATTN_API const char *sattn_version(void);
 

@@ -1,18 +1,33 @@
 # SPDX-License-Identifier: MIT
-# Tests of the library around the kernels: dispatch, public functions, first call, environment.
+# Tests of all but the kernels: dispatch, public functions, first call, environment, the program,
+# what verifies and measures, and what the compiler made of it.
 
 find_package(cmocka QUIET CONFIG)
 find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
+set(cmocka_tests dispatch api npy verify verify_attention verify_sample oracle inputs)
+if(SATTN_BENCH)
+  list(APPEND cmocka_tests environment_facts measure pin result shapes)
+endif()
 if(SATTN_CMOCKA_LIBRARY)
-  foreach(name IN ITEMS test_dispatch test_api test_npy)
-    sattn_test_program(${name} ${name}.c)
-    target_link_libraries(${name} PRIVATE ${SATTN_CMOCKA_LIBRARY})
-    string(REPLACE test_ "" short ${name})
-    sattn_test(${short} COMMAND ${name} LABELS library)
+  foreach(name IN LISTS cmocka_tests)
+    sattn_test_program(test_${name} test_${name}.c)
+    target_link_libraries(test_${name} PRIVATE ${SATTN_CMOCKA_LIBRARY} m)
+    if(SATTN_BENCH)
+      target_link_libraries(test_${name} PRIVATE sattn_measure)
+    endif()
+    sattn_test(${name} COMMAND test_${name} LABELS library)
   endforeach()
-elseif(NOT CMAKE_CROSSCOMPILING)
-  message(FATAL_ERROR "cmocka was not found, the tests of dispatch need it. Debian: apt-get install "
-                      "libcmocka-dev; Fedora: dnf install libcmocka-devel; Homebrew: brew install cmocka. "
+  if(SATTN_BENCH)
+    target_sources(test_shapes PRIVATE ${PROJECT_SOURCE_DIR}/bench/shapes.c)
+  endif()
+elseif(CMAKE_CROSSCOMPILING)
+  foreach(name IN LISTS cmocka_tests)
+    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: no cmocka for ${CMAKE_SYSTEM_PROCESSOR}")
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped:" LABELS library)
+  endforeach()
+else()
+  message(FATAL_ERROR "cmocka was not found, tests need it. Debian: apt-get install libcmocka-dev; "
+                      "Fedora: dnf install libcmocka-devel; Homebrew: brew install cmocka. "
                       "Or configure with -DSATTN_TESTS=OFF.")
 endif()
 
@@ -99,7 +114,11 @@ if(NOT SATTN_SANITIZE AND CMAKE_OBJDUMP AND CMAKE_NM AND NOT CMAKE_BUILD_TYPE ST
   sattn_scan(symbols symbols ${kernel_targets})
   sattn_scan(scalar scalar sattn_kernels_scalar)
   if(scan_arch STREQUAL "x86_64")
-    sattn_scan(baseline baseline sattn_objects sattn_kernels_scalar)
+    set(baseline_targets sattn_objects sattn_kernels_scalar sattn_ref sattn_verify)
+    if(SATTN_BENCH)
+      list(APPEND baseline_targets sattn_measure simdattn)
+    endif()
+    sattn_scan(baseline baseline ${baseline_targets})
   endif()
   if(SATTN_BUILD_AVX2)
     sattn_scan(avx2 avx2 sattn_kernels_avx2)
@@ -123,23 +142,13 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
   set_tests_properties(program PROPERTIES LABELS library TIMEOUT 600)
 endif()
 
-# ---- what verifies and measures
-if(SATTN_CMOCKA_LIBRARY)
-  set(cmocka_tests test_verify test_verify_attention test_verify_sample test_oracle test_inputs)
-  if(SATTN_BENCH)
-    list(APPEND cmocka_tests test_environment_facts test_measure test_pin test_result test_shapes)
-  endif()
-  foreach(name IN LISTS cmocka_tests)
-    set(sources ${name}.c)
-    if(name STREQUAL "test_shapes")
-      list(APPEND sources ${PROJECT_SOURCE_DIR}/bench/shapes.c)
-    endif()
-    sattn_test_program(${name} ${sources})
-    target_link_libraries(${name} PRIVATE ${SATTN_CMOCKA_LIBRARY} m)
-    if(SATTN_BENCH)
-      target_link_libraries(${name} PRIVATE sattn_measure)
-    endif()
-    string(REPLACE test_ "" short ${name})
-    sattn_test(${short} COMMAND ${name} LABELS library)
-  endforeach()
+# ---- the installed library, used from outside
+if(NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND CMAKE_NM)
+  find_program(SATTN_PKG_CONFIG NAMES pkg-config)
+  add_test(NAME install COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR}
+           -DWORK=${CMAKE_CURRENT_BINARY_DIR}/install -DGENERATOR=${CMAKE_GENERATOR}
+           -DC_COMPILER=${CMAKE_C_COMPILER} -DNM=${CMAKE_NM} -DPKG_CONFIG=$<$<BOOL:${SATTN_PKG_CONFIG}>:${SATTN_PKG_CONFIG}>
+           -DLIBDIR=${CMAKE_INSTALL_LIBDIR} -DHEADER=${PROJECT_SOURCE_DIR}/dispatch/simdattn.h
+           -P ${CMAKE_CURRENT_SOURCE_DIR}/install.cmake)
+  set_tests_properties(install PROPERTIES LABELS library TIMEOUT 120)
 endif()

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+# Installs a build to a prefix of its own and uses it from outside, as a project that knows nothing
+# of the tree: by find_package and by pkg-config, static and shared; the shared library exports the
+# public functions and nothing else.
+#
+#   cmake -DBUILD=... -DWORK=... -DGENERATOR=... -DC_COMPILER=... -DNM=... -DPKG_CONFIG=...
+#         -DLIBDIR=lib -DHEADER=.../simdattn.h -P install.cmake
+cmake_minimum_required(VERSION 3.20)
+
+function(run)
+  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
+  if(NOT code EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "'${command}' ended with ${code}:\n${out}\n${err}")
+  endif()
+  string(STRIP "${out}" out)
+  set(output "${out}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+set(prefix ${WORK}/prefix)
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+
+file(WRITE ${WORK}/outside/main.c "
+#include <simdattn.h>
+#include <stdio.h>
+int main(void)
+{
+    const sattn_attention_args empty = {.d = 1, .d_v = 1};
+    puts(sattn_version());
+    return sattn_attention(&empty, NULL) != SATTN_OK;
+}
+")
+file(WRITE ${WORK}/outside/CMakeLists.txt "
+cmake_minimum_required(VERSION 3.20)
+project(outside LANGUAGES C)
+find_package(simdattn REQUIRED)
+foreach(kind IN ITEMS static shared)
+  add_executable(outside_\${kind} main.c)
+  target_link_libraries(outside_\${kind} PRIVATE simdattn::\${kind})
+endforeach()
+")
+run(${CMAKE_COMMAND} -S ${WORK}/outside -B ${WORK}/build -G ${GENERATOR} -DCMAKE_C_COMPILER=${C_COMPILER}
+    -DCMAKE_PREFIX_PATH=${prefix})
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+foreach(kind IN ITEMS static shared)
+  run(${WORK}/build/outside_${kind})
+  message(STATUS "find_package, ${kind}: ${output}")
+endforeach()
+
+if(PKG_CONFIG)
+  set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
+  run(${PKG_CONFIG} --cflags --libs simdattn)
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  run(${C_COMPILER} ${WORK}/outside/main.c ${flags} -Wl,-rpath,${prefix}/${LIBDIR} -o ${WORK}/outside_pkg)
+  run(${WORK}/outside_pkg)
+  message(STATUS "pkg-config: ${output}")
+endif()
+
+file(STRINGS ${HEADER} lines REGEX "^SATTN_API ")
+list(LENGTH lines n_declared)
+run(${NM} -D --defined-only ${prefix}/${LIBDIR}/libsimdattn.so)
+string(REGEX MATCHALL "[^\n]+" symbols "${output}")
+foreach(symbol IN LISTS symbols)
+  if(NOT symbol MATCHES " T sattn_")
+    message(SEND_ERROR "exported beside the public functions: ${symbol}")
+  endif()
+endforeach()
+list(LENGTH symbols n_exported)
+if(NOT n_exported EQUAL n_declared)
+  message(SEND_ERROR "${n_exported} symbols exported, ${n_declared} functions declared:\n${output}")
+endif()
+message(STATUS "${n_exported} functions exported")
+file(REMOVE_RECURSE ${WORK})
