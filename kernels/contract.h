@@ -10,8 +10,8 @@
  *   - takes every shape: extents are int64_t, zero or more; tails are handled inside;
  *   - reads and writes only the described elements, at any 4-byte alignment; strides are in
  *     elements, the innermost stride is 1;
- *   - never allocates, locks, prints or fails, keeps no state, and leaves the floating-point control
- *     state (rounding, flushing, exception masks) as it found it;
+ *   - never allocates, locks, prints or fails, keeps no state, and leaves floating-point control
+ *     (rounding, flushing, exception masks) as it found it;
  *   - gets its working memory from the caller: 64-byte aligned, contents undefined, of at least the
  *     op's bound below (a kernel that needs more says so in its registry row).
  */

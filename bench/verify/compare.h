@@ -72,12 +72,10 @@ void sattn_verify_row(const sattn_ref_row_args *args, const sattn_ref_row_result
                       sattn_verify_place at, double *bound, sattn_verify_result *result);
 
 typedef struct sattn_verify_selection {
-    bool all_rows; /* compare every row; else a sample, and check the whole output for being finite
-                    */
-    int64_t
-        tile_queries; /* sample the rows at the edges of query tiles of this size too; 0: none */
-    int64_t n_random; /* random rows per sampled head; 0: 32 */
-    int64_t n_heads;  /* sampled (batch, head) pairs; 0: 4, the first and the last among them */
+    bool all_rows;        /* every row; else a sample, and the whole output is to be finite */
+    int64_t tile_queries; /* sample the edges of query tiles of this size too; 0: none */
+    int64_t n_random;     /* random rows per sampled head; 0: 32 */
+    int64_t n_heads;      /* sampled (batch, head) pairs; 0: 4, the first and the last among them */
     uint64_t seed;
 } sattn_verify_selection;
 

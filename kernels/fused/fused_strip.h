@@ -23,8 +23,8 @@ typedef struct fused_strip {
     const uint8_t *mask_bool[SATTN_TILE_QUERIES_MAX];
     const float *mask_add[SATTN_TILE_QUERIES_MAX];
     int64_t stat[SATTN_TILE_QUERIES_MAX]; /* index into row_max and row_sum */
-    int64_t
-        key_end[SATTN_TILE_QUERIES_MAX]; /* in [j0, j1]: keys from here on are hidden by `causal` */
+    /* In [j0, j1]: keys from here on are hidden by the causal limit. */
+    int64_t key_end[SATTN_TILE_QUERIES_MAX];
     int64_t key_end_min, key_end_max;
 } fused_strip;
 
@@ -97,8 +97,8 @@ static inline float fused_row_finish(const sattn_fused_args *a, const fused_stri
         a->row_sum[s->stat[r]] = seen && row_sum == 0.0f ? 1.0f : row_sum;
     if (a->partial)
         return 1.0f;
-    return 1.0f /
-           row_sum; /* visible but all -inf: 0 * (1 / 0) is the NaN that the contract asks for */
+    /* Visible but all -inf: 0 * (1 / 0) is the NaN that the contract asks for. */
+    return 1.0f / row_sum;
 }
 
 #endif
