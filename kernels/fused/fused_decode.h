@@ -32,9 +32,8 @@ enum {
     FUSED_DECODE_KEYS = 128,     /* most keys of a block; a multiple of every ISA's key tile */
     FUSED_DECODE_ROWS = 32,      /* most rows of a strip */
     FUSED_DECODE_GROUP = 4,      /* most rows that share a register tile */
-    FUSED_DECODE_NEAR = 2 << 10, /* bytes to prefetch ahead, while K and V may be in a cache */
-    FUSED_DECODE_FAR = 8 << 10,  /* the same from FUSED_DECODE_LARGE bytes of K and V on */
-    FUSED_DECODE_LARGE = 2 << 20,
+    FUSED_DECODE_NEAR = 2 << 10, /* bytes to prefetch ahead where K and V may be in a cache ... */
+    FUSED_DECODE_FAR = 8 << 10,  /* ... and where they come from memory */
 };
 
 typedef struct fused_decode_state {
@@ -84,6 +83,29 @@ static inline int fused_decode_group(const fused_decode_state *st, int r)
     if (left == FUSED_DECODE_GROUP + 1)
         return FUSED_DECODE_GROUP - 1;
     return left < FUSED_DECODE_GROUP ? left : FUSED_DECODE_GROUP;
+}
+
+/* A hint only, so it may point behind the last row. */
+SATTN_INLINE void fused_decode_fetch(const float *from, int64_t ahead)
+{
+    __builtin_prefetch((const void *)((uintptr_t)from + (uintptr_t)ahead));
+}
+
+/* rows[0 .. n_keys) of K from `first` on, of which n_left >= 1 exist; behind the last, that again.
+ */
+SATTN_INLINE void fused_decode_rows(const float *rows[8], const float *first, int64_t stride,
+                                    int n_left, const int n_keys)
+{
+    rows[0] = first;
+    if (n_left >= n_keys) {
+        SATTN_UNROLL(8)
+        for (int i = 1; i < n_keys; ++i)
+            rows[i] = rows[i - 1] + stride;
+    } else {
+        SATTN_UNROLL(8)
+        for (int i = 1; i < n_keys; ++i)
+            rows[i] = rows[i - 1] + (i < n_left ? stride : 0);
+    }
 }
 
 static inline void fused_decode_pack(const fused_decode_state *st, const fused_strip *strip,
@@ -220,8 +242,10 @@ static inline int64_t fused_decode_block_keys(const sattn_fused_args *a)
 static inline int64_t fused_decode_ahead(const sattn_fused_args *a, int64_t width, int64_t stride)
 {
     const int64_t element = (int64_t)sizeof(float);
-    const bool large = (a->j1 - a->j0) * (a->d + a->d_v) * element >= FUSED_DECODE_LARGE;
-    const int64_t bytes = large ? FUSED_DECODE_FAR : FUSED_DECODE_NEAR;
+    const int64_t footprint = (a->j1 - a->j0) * (a->d + a->d_v) * element;
+    int64_t bytes = footprint / 512; /* grows from near at 1 MB to far at 4 MB */
+    bytes = bytes < FUSED_DECODE_NEAR ? FUSED_DECODE_NEAR : bytes;
+    bytes = bytes > FUSED_DECODE_FAR ? FUSED_DECODE_FAR : bytes;
     const int64_t rows = (bytes + width * element - 1) / (width * element);
     return rows * stride * element;
 }

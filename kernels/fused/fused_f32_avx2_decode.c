@@ -24,12 +24,6 @@ SATTN_INLINE __m256 in_register(__m256 loaded)
     return loaded;
 }
 
-/* A hint only, so it may point behind the last row. */
-SATTN_INLINE void fetch(const float *from, int64_t ahead)
-{
-    _mm_prefetch((const char *)((uintptr_t)from + (uintptr_t)ahead), _MM_HINT_T0);
-}
-
 /* One vector of features; a cache line holds two, so half of the rows prefetch at each `turn`. */
 SATTN_INLINE void dot_step(__m256 *acc, const float *q, const float *const *k, int64_t x,
                            int64_t ahead, const int n_rows, const int n_keys, const int turn)
@@ -45,7 +39,7 @@ SATTN_INLINE void dot_step(__m256 *acc, const float *q, const float *const *k, i
         if (n_rows > 1)
             k_f32x8 = in_register(k_f32x8);
         if (j % 2 == turn)
-            fetch(k[j] + x, ahead);
+            fused_decode_fetch(k[j] + x, ahead);
         SATTN_UNROLL(4)
         for (int r = 0; r < n_rows; ++r)
             acc[r * n_keys + j] = _mm256_fmadd_ps(q_f32x8[r], k_f32x8, acc[r * n_keys + j]);
@@ -83,117 +77,69 @@ SATTN_INLINE void dot_tile(__m256 *acc, const float *q, const float *const *k, i
     }
 }
 
-/* Rows of keys j .. j + n_keys - 1; behind the last key of the block, that key again. */
-SATTN_INLINE void key_rows(const float *rows[8], const float *first, int64_t stride, int n_left,
-                           const int n_keys)
-{
-    rows[0] = first;
-    if (n_left >= n_keys) {
-        SATTN_UNROLL(8)
-        for (int i = 1; i < n_keys; ++i)
-            rows[i] = rows[i - 1] + stride;
-    } else {
-        SATTN_UNROLL(8)
-        for (int i = 1; i < n_keys; ++i)
-            rows[i] = rows[i - 1] + (i < n_left ? stride : 0);
-    }
-}
-
 /* max returns its second operand if either is NaN, so the running maximum comes second. */
 SATTN_INLINE __m256 raise_max(__m256 max_f32x8, __m256 s_f32x8)
 {
     return _mm256_max_ps(s_f32x8, max_f32x8);
 }
 
-static void score_1_row(fused_decode_state *st, const fused_decode_block *block, int r)
+/* Stores a tile of n_keys scores for each of n_rows rows. */
+SATTN_INLINE void store_tile(float *s, __m256 tile_f32x8, const int n_rows, const int n_keys)
 {
-    const int64_t d = st->d;
-    const int64_t stride = block->k_stride;
-    const int64_t ahead = block->k_ahead;
-    const float *const q = st->q + r * st->q_pitch;
-    const float *k = block->k;
-    float *s = st->s + r * FUSED_DECODE_KEYS;
-    __m256 max_f32x8 = _mm256_set1_ps(-INFINITY);
-    for (int left = block->n_keys; left > 0; left -= 8, s += 8, k += 8 * stride) {
-        const float *rows[8];
-        __m256 acc[8];
-        key_rows(rows, k, stride, left, 8);
-        dot_tile(acc, q, rows, d, ahead, 1, 8);
-        const __m256 sums = vec_hsum_rows_f32x8(acc);
-        max_f32x8 = raise_max(max_f32x8, sums);
-        _mm256_storeu_ps(s, sums);
-    }
-    st->block_max[r] = vec_hmax_f32x8(max_f32x8);
-}
-
-static void score_2_rows(fused_decode_state *st, const fused_decode_block *block, int r)
-{
-    const int64_t d = st->d;
-    const int64_t stride = block->k_stride;
-    const int64_t ahead = block->k_ahead;
-    const float *const q = st->q + r * st->q_pitch;
-    const float *k = block->k;
-    float *s = st->s + r * FUSED_DECODE_KEYS;
-    __m256 max_f32x8 = _mm256_set1_ps(-INFINITY);
-    for (int left = block->n_keys; left > 0; left -= 4, s += 4, k += 4 * stride) {
-        const float *rows[8];
-        __m256 acc[8];
-        key_rows(rows, k, stride, left, 4);
-        dot_tile(acc, q, rows, d, ahead, 2, 4);
-        const __m256 sums = vec_hsum_rows_f32x8(acc);
-        max_f32x8 = raise_max(max_f32x8, sums);
-        _mm_storeu_ps(s, _mm256_castps256_ps128(sums));
-        _mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm256_extractf128_ps(sums, 1));
-    }
-    max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute_ps(max_f32x8, 0x4e));
-    max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute_ps(max_f32x8, 0xb1));
-    st->block_max[r] = _mm256_cvtss_f32(max_f32x8);
-    st->block_max[r + 1] = _mm_cvtss_f32(_mm256_extractf128_ps(max_f32x8, 1));
-}
-
-SATTN_INLINE void score_2_keys(fused_decode_state *st, const fused_decode_block *block, int r,
-                               const int n_rows)
-{
-    const int64_t d = st->d;
-    const int64_t stride = block->k_stride;
-    const int64_t ahead = block->k_ahead;
-    const float *const q = st->q + r * st->q_pitch;
-    const float *k = block->k;
-    float *s = st->s + r * FUSED_DECODE_KEYS;
-    __m256 max_f32x8 = _mm256_set1_ps(-INFINITY);
-    for (int left = block->n_keys; left > 0; left -= 2, s += 2, k += 2 * stride) {
-        const float *rows[8];
-        __m256 acc[8];
-        key_rows(rows, k, stride, left, 2);
-        dot_tile(acc, q, rows, d, ahead, n_rows, 2);
-        SATTN_UNROLL(8)
-        for (int i = n_rows * 2; i < 8; ++i)
-            acc[i] = _mm256_setzero_ps();
-        const __m256 sums = vec_hsum_rows_f32x8(acc);
-        max_f32x8 = raise_max(max_f32x8, sums);
-        const __m128 rows_01 = _mm256_castps256_ps128(sums);
-        const __m128 rows_23 = _mm256_extractf128_ps(sums, 1);
-        _mm_storel_pi((__m64 *)(void *)s, rows_01);
-        _mm_storeh_pi((__m64 *)(void *)(s + FUSED_DECODE_KEYS), rows_01);
-        _mm_storel_pi((__m64 *)(void *)(s + 2 * FUSED_DECODE_KEYS), rows_23);
+    const __m128 low = _mm256_castps256_ps128(tile_f32x8);
+    const __m128 high = _mm256_extractf128_ps(tile_f32x8, 1);
+    if (n_keys == 8) {
+        _mm256_storeu_ps(s, tile_f32x8);
+    } else if (n_keys == 4) {
+        _mm_storeu_ps(s, low);
+        _mm_storeu_ps(s + FUSED_DECODE_KEYS, high);
+    } else {
+        _mm_storel_pi((__m64 *)(void *)s, low);
+        _mm_storeh_pi((__m64 *)(void *)(s + FUSED_DECODE_KEYS), low);
+        _mm_storel_pi((__m64 *)(void *)(s + 2 * FUSED_DECODE_KEYS), high);
         if (n_rows > 3)
-            _mm_storeh_pi((__m64 *)(void *)(s + 3 * FUSED_DECODE_KEYS), rows_23);
+            _mm_storeh_pi((__m64 *)(void *)(s + 3 * FUSED_DECODE_KEYS), high);
     }
-    float pairs[8];
-    _mm256_storeu_ps(pairs, _mm256_max_ps(max_f32x8, _mm256_movehdup_ps(max_f32x8)));
+}
+
+/* block_max of n_rows rows from the maximum over their tiles of n_keys scores. */
+SATTN_INLINE void store_max(float *block_max, __m256 max_f32x8, const int n_rows, const int n_keys)
+{
+    float lanes[LANES];
+    max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute_ps(max_f32x8, 0xb1));
+    if (n_keys >= 4)
+        max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute_ps(max_f32x8, 0x4e));
+    if (n_keys == 8)
+        max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute2f128_ps(max_f32x8, max_f32x8, 1));
+    _mm256_storeu_ps(lanes, max_f32x8);
     SATTN_UNROLL(4)
-    for (int i = 0; i < n_rows; ++i)
-        st->block_max[r + i] = pairs[2 * i];
+    for (int r = 0; r < n_rows; ++r)
+        block_max[r] = lanes[r * n_keys];
 }
 
-static void score_3_rows(fused_decode_state *st, const fused_decode_block *block, int r)
+SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *block, int r,
+                             const int n_rows, const int n_keys)
 {
-    score_2_keys(st, block, r, 3);
-}
-
-static void score_4_rows(fused_decode_state *st, const fused_decode_block *block, int r)
-{
-    score_2_keys(st, block, r, 4);
+    const int64_t d = st->d;
+    const int64_t stride = block->k_stride;
+    const int64_t ahead = block->k_ahead;
+    const float *const q = st->q + r * st->q_pitch;
+    const float *k = block->k;
+    float *s = st->s + r * FUSED_DECODE_KEYS;
+    __m256 max_f32x8 = _mm256_set1_ps(-INFINITY);
+    for (int left = block->n_keys; left > 0; left -= n_keys, s += n_keys, k += n_keys * stride) {
+        const float *rows[8];
+        __m256 acc[8];
+        fused_decode_rows(rows, k, stride, left, n_keys);
+        dot_tile(acc, q, rows, d, ahead, n_rows, n_keys);
+        SATTN_UNROLL(8)
+        for (int i = n_rows * n_keys; i < 8; ++i)
+            acc[i] = _mm256_setzero_ps();
+        const __m256 tile_f32x8 = vec_hsum_rows_f32x8(acc);
+        max_f32x8 = raise_max(max_f32x8, tile_f32x8);
+        store_tile(s, tile_f32x8, n_rows, n_keys);
+    }
+    store_max(st->block_max + r, max_f32x8, n_rows, n_keys);
 }
 
 static void score(fused_decode_state *st, const fused_decode_block *block)
@@ -201,13 +147,13 @@ static void score(fused_decode_state *st, const fused_decode_block *block)
     for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
         n_rows = fused_decode_group(st, r);
         if (n_rows == 4)
-            score_4_rows(st, block, r);
+            score_rows(st, block, r, 4, 2);
         else if (n_rows == 3)
-            score_3_rows(st, block, r);
+            score_rows(st, block, r, 3, 2);
         else if (n_rows == 2)
-            score_2_rows(st, block, r);
+            score_rows(st, block, r, 2, 4);
         else
-            score_1_row(st, block, r);
+            score_rows(st, block, r, 1, 8);
     }
 }
 
@@ -269,7 +215,7 @@ SATTN_INLINE void av_key(__m256 *acc, const float *s, const float *v, __m256i ta
     for (int y = 0; y < n_vecs; ++y) {
         v_f32x8[y] = is_tail ? vec_load_tail_f32x8(v, tail) : _mm256_loadu_ps(v + y * LANES);
         if (y % 2 == 0)
-            fetch(v + y * LANES, ahead);
+            fused_decode_fetch(v + y * LANES, ahead);
         if (n_rows > 1)
             v_f32x8[y] = in_register(v_f32x8[y]);
     }

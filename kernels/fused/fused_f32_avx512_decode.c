@@ -13,6 +13,7 @@ enum {
     LANES = 16,
     TILE = 16, /* accumulators of a register tile */
     SPAN = 8,  /* vectors of columns that one row of weights meets at a time */
+    WIDE = 256 /* features beyond which keys are taken in pairs */
 };
 
 void sattn_fused_f32_avx512_decode(const sattn_fused_args *args);
@@ -22,12 +23,6 @@ SATTN_INLINE __m512 in_register(__m512 loaded)
 {
     __asm__("" : "+v"(loaded));
     return loaded;
-}
-
-/* A hint only, so it may point behind the last row. */
-SATTN_INLINE void fetch(const float *from, int64_t ahead)
-{
-    _mm_prefetch((const char *)((uintptr_t)from + (uintptr_t)ahead), _MM_HINT_T0);
 }
 
 /* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys), n_rows >= 2 */
@@ -48,7 +43,7 @@ SATTN_INLINE void dot_tile(__m512 *acc, const float *q, const float *const *k, i
         SATTN_UNROLL(8)
         for (int j = 0; j < n_keys; ++j) {
             const __m512 k_f32x16 = in_register(_mm512_loadu_ps(k[j] + x));
-            fetch(k[j] + x, ahead);
+            fused_decode_fetch(k[j] + x, ahead);
             SATTN_UNROLL(4)
             for (int r = 0; r < n_rows; ++r)
                 acc[r * n_keys + j] = _mm512_fmadd_ps(q_f32x16[r], k_f32x16, acc[r * n_keys + j]);
@@ -64,22 +59,6 @@ SATTN_INLINE void dot_tile(__m512 *acc, const float *q, const float *const *k, i
         for (int r = 0; r < n_rows; ++r)
             acc[r * n_keys + j] =
                 _mm512_fmadd_ps(_mm512_loadu_ps(q + r * LANES), k_f32x16, acc[r * n_keys + j]);
-    }
-}
-
-/* Rows of keys j .. j + n_keys - 1; behind the last key of the block, that key again. */
-SATTN_INLINE void key_rows(const float *rows[8], const float *first, int64_t stride, int n_left,
-                           const int n_keys)
-{
-    rows[0] = first;
-    if (n_left >= n_keys) {
-        SATTN_UNROLL(8)
-        for (int i = 1; i < n_keys; ++i)
-            rows[i] = rows[i - 1] + stride;
-    } else {
-        SATTN_UNROLL(8)
-        for (int i = 1; i < n_keys; ++i)
-            rows[i] = rows[i - 1] + (i < n_left ? stride : 0);
     }
 }
 
@@ -99,14 +78,40 @@ SATTN_INLINE __m512 dot_key(const float *q, const float *k, int64_t whole, __mma
     SATTN_NO_UNROLL
     for (; x < whole; x += LANES) {
         acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), _mm512_loadu_ps(k + x), acc);
-        fetch(k + x, ahead);
+        fused_decode_fetch(k + x, ahead);
     }
     if (tail)
         acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), vec_load_tail_f32x16(k + x, tail), acc);
     return acc;
 }
 
-static void score_1_row(fused_decode_state *st, const fused_decode_block *block, int r)
+/* acc[0 .. 1] = dot_key of two keys side by side: chains as long as those of wide rows fill the
+ * processor's window, so few keys would overlap by themselves. */
+SATTN_INLINE void dot_pair(__m512 *acc, const float *q, const float *k0, const float *k1,
+                           int64_t whole, __mmask16 tail, int64_t ahead)
+{
+    __m512 acc0 = _mm512_setzero_ps();
+    __m512 acc1 = _mm512_setzero_ps();
+    int64_t x = 0;
+    SATTN_NO_UNROLL
+    for (; x < whole; x += LANES) {
+        const __m512 q_f32x16 = in_register(_mm512_loadu_ps(q + x));
+        acc0 = _mm512_fmadd_ps(q_f32x16, _mm512_loadu_ps(k0 + x), acc0);
+        fused_decode_fetch(k0 + x, ahead);
+        acc1 = _mm512_fmadd_ps(q_f32x16, _mm512_loadu_ps(k1 + x), acc1);
+        fused_decode_fetch(k1 + x, ahead);
+    }
+    if (tail) {
+        const __m512 q_f32x16 = _mm512_loadu_ps(q + x);
+        acc0 = _mm512_fmadd_ps(q_f32x16, vec_load_tail_f32x16(k0 + x, tail), acc0);
+        acc1 = _mm512_fmadd_ps(q_f32x16, vec_load_tail_f32x16(k1 + x, tail), acc1);
+    }
+    acc[0] = acc0;
+    acc[1] = acc1;
+}
+
+SATTN_INLINE void score_1_row(fused_decode_state *st, const fused_decode_block *block, int r,
+                              const bool wide)
 {
     const int64_t whole = st->d / LANES * LANES;
     const __mmask16 tail = vec_tail_m16(st->d - whole);
@@ -116,82 +121,73 @@ static void score_1_row(fused_decode_state *st, const fused_decode_block *block,
     const float *k = block->k;
     float *s = st->s + r * FUSED_DECODE_KEYS;
     __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
-    for (int left = block->n_keys; left > 0; left -= 16, s += 16) {
+    for (int left = block->n_keys; left > 0; left -= TILE, s += TILE) {
         __m512 acc[TILE];
         SATTN_UNROLL(16)
-        for (int i = 0; i < TILE; ++i, k += stride)
-            acc[i] = i < left ? dot_key(q, k, whole, tail, ahead) : acc[0];
-        const __m512 sums = vec_hsum_rows_f32x16(acc);
-        max_f32x16 = raise_max(max_f32x16, sums);
-        _mm512_storeu_ps(s, sums);
+        for (int i = 0; i < TILE; ++i, k += stride) {
+            if (i >= left) /* a key again, so that the maximum stays right */
+                acc[i] = acc[0];
+            else if (!wide)
+                acc[i] = dot_key(q, k, whole, tail, ahead);
+            else if (i % 2 == 0)
+                dot_pair(acc + i, q, k, i + 1 < left ? k + stride : k, whole, tail, ahead);
+        }
+        const __m512 tile_f32x16 = vec_hsum_rows_f32x16(acc);
+        max_f32x16 = raise_max(max_f32x16, tile_f32x16);
+        _mm512_storeu_ps(s, tile_f32x16);
     }
     st->block_max[r] = vec_hmax_f32x16(max_f32x16);
 }
 
-static void score_2_rows(fused_decode_state *st, const fused_decode_block *block, int r)
+/* Stores a tile of n_keys scores for each of n_rows rows. */
+SATTN_INLINE void store_tile(float *s, __m512 tile_f32x16, const int n_rows, const int n_keys)
 {
-    const int64_t d = st->d;
-    const int64_t stride = block->k_stride;
-    const int64_t ahead = block->k_ahead;
-    const float *const q = st->q + r * st->q_pitch;
-    const float *k = block->k;
-    float *s = st->s + r * FUSED_DECODE_KEYS;
-    __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
-    for (int left = block->n_keys; left > 0; left -= 8, s += 8, k += 8 * stride) {
-        const float *rows[8];
-        __m512 acc[TILE];
-        key_rows(rows, k, stride, left, 8);
-        dot_tile(acc, q, rows, d, ahead, 2, 8);
-        const __m512 sums = vec_hsum_rows_f32x16(acc);
-        max_f32x16 = raise_max(max_f32x16, sums);
-        _mm256_storeu_ps(s, _mm512_castps512_ps256(sums));
-        _mm256_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x8_ps(sums, 1));
+    if (n_keys == 8) {
+        _mm256_storeu_ps(s, _mm512_castps512_ps256(tile_f32x16));
+        _mm256_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x8_ps(tile_f32x16, 1));
+        return;
     }
-    const __m512 none = _mm512_set1_ps(-INFINITY);
-    st->block_max[r] = vec_hmax_f32x16(_mm512_mask_mov_ps(none, 0x00ff, max_f32x16));
-    st->block_max[r + 1] = vec_hmax_f32x16(_mm512_mask_mov_ps(none, 0xff00, max_f32x16));
+    _mm_storeu_ps(s, _mm512_castps512_ps128(tile_f32x16));
+    _mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));
+    _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));
+    if (n_rows > 3)
+        _mm_storeu_ps(s + 3 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 3));
 }
 
-SATTN_INLINE void score_4_keys(fused_decode_state *st, const fused_decode_block *block, int r,
-                               const int n_rows)
+/* block_max of n_rows rows from the maximum over their tiles of n_keys scores. */
+SATTN_INLINE void store_max(float *block_max, __m512 max_f32x16, const int n_rows, const int n_keys)
 {
-    const int64_t d = st->d;
-    const int64_t stride = block->k_stride;
-    const int64_t ahead = block->k_ahead;
-    const float *const q = st->q + r * st->q_pitch;
-    const float *k = block->k;
-    float *s = st->s + r * FUSED_DECODE_KEYS;
-    __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
-    for (int left = block->n_keys; left > 0; left -= 4, s += 4, k += 4 * stride) {
-        const float *rows[8];
-        __m512 acc[TILE];
-        key_rows(rows, k, stride, left, 4);
-        dot_tile(acc, q, rows, d, ahead, n_rows, 4);
-        SATTN_UNROLL(16)
-        for (int i = n_rows * 4; i < TILE; ++i)
-            acc[i] = _mm512_setzero_ps();
-        const __m512 sums = vec_hsum_rows_f32x16(acc);
-        max_f32x16 = raise_max(max_f32x16, sums);
-        _mm_storeu_ps(s, _mm512_castps512_ps128(sums));
-        _mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(sums, 1));
-        _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(sums, 2));
-        if (n_rows > 3)
-            _mm_storeu_ps(s + 3 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(sums, 3));
-    }
     max_f32x16 = _mm512_max_ps(max_f32x16, _mm512_permute_ps(max_f32x16, 0x4e));
     max_f32x16 = _mm512_max_ps(max_f32x16, _mm512_permute_ps(max_f32x16, 0xb1));
-    const __m512 rows = _mm512_maskz_compress_ps(0x1111, max_f32x16);
-    _mm512_mask_storeu_ps(st->block_max + r, vec_tail_m16(n_rows), rows);
+    if (n_keys == 8)
+        max_f32x16 = _mm512_max_ps(max_f32x16, _mm512_shuffle_f32x4(max_f32x16, max_f32x16, 0xb1));
+    max_f32x16 = _mm512_maskz_compress_ps(n_keys == 8 ? 0x0101 : 0x1111, max_f32x16);
+    vec_store_tail_f32x16(block_max, vec_tail_m16(n_rows), max_f32x16);
 }
 
-static void score_3_rows(fused_decode_state *st, const fused_decode_block *block, int r)
+SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *block, int r,
+                             const int n_rows, const int n_keys)
 {
-    score_4_keys(st, block, r, 3);
-}
-
-static void score_4_rows(fused_decode_state *st, const fused_decode_block *block, int r)
-{
-    score_4_keys(st, block, r, 4);
+    const int64_t d = st->d;
+    const int64_t stride = block->k_stride;
+    const int64_t ahead = block->k_ahead;
+    const float *const q = st->q + r * st->q_pitch;
+    const float *k = block->k;
+    float *s = st->s + r * FUSED_DECODE_KEYS;
+    __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
+    for (int left = block->n_keys; left > 0; left -= n_keys, s += n_keys, k += n_keys * stride) {
+        const float *rows[8];
+        __m512 acc[TILE];
+        fused_decode_rows(rows, k, stride, left, n_keys);
+        dot_tile(acc, q, rows, d, ahead, n_rows, n_keys);
+        SATTN_UNROLL(16)
+        for (int i = n_rows * n_keys; i < TILE; ++i)
+            acc[i] = _mm512_setzero_ps();
+        const __m512 tile_f32x16 = vec_hsum_rows_f32x16(acc);
+        max_f32x16 = raise_max(max_f32x16, tile_f32x16);
+        store_tile(s, tile_f32x16, n_rows, n_keys);
+    }
+    store_max(st->block_max + r, max_f32x16, n_rows, n_keys);
 }
 
 static void score(fused_decode_state *st, const fused_decode_block *block)
@@ -199,13 +195,15 @@ static void score(fused_decode_state *st, const fused_decode_block *block)
     for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
         n_rows = fused_decode_group(st, r);
         if (n_rows == 4)
-            score_4_rows(st, block, r);
+            score_rows(st, block, r, 4, 4);
         else if (n_rows == 3)
-            score_3_rows(st, block, r);
+            score_rows(st, block, r, 3, 4);
         else if (n_rows == 2)
-            score_2_rows(st, block, r);
+            score_rows(st, block, r, 2, 8);
+        else if (st->d > WIDE)
+            score_1_row(st, block, r, true);
         else
-            score_1_row(st, block, r);
+            score_1_row(st, block, r, false);
     }
 }
 
@@ -263,7 +261,7 @@ SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 
     for (int y = 0; y < n_vecs; ++y) {
         v_f32x16[y] = y + 1 < n_vecs ? _mm512_loadu_ps(v + y * LANES)
                                      : vec_load_tail_f32x16(v + y * LANES, last);
-        fetch(v + y * LANES, ahead);
+        fused_decode_fetch(v + y * LANES, ahead);
         if (n_rows > 1)
             v_f32x16[y] = in_register(v_f32x16[y]);
     }
