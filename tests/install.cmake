@@ -4,7 +4,7 @@
 # public functions and nothing else.
 #
 #   cmake -DBUILD=... -DWORK=... -DGENERATOR=... -DC_COMPILER=... -DNM=... -DPKG_CONFIG=...
-#         -DLIBDIR=lib -DHEADER=.../simdattn.h -P install.cmake
+#         -DLIBDIR=lib -DHEADER=.../simdattn.h -DREADME=.../README.md -P install.cmake
 cmake_minimum_required(VERSION 3.20)
 
 function(run)
@@ -21,16 +21,18 @@ file(REMOVE_RECURSE ${WORK})
 set(prefix ${WORK}/prefix)
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 
-file(WRITE ${WORK}/outside/main.c "
-#include <simdattn.h>
-#include <stdio.h>
-int main(void)
-{
-    const sattn_attention_args empty = {.d = 1, .d_v = 1};
-    puts(sattn_version());
-    return sattn_attention(&empty, NULL) != SATTN_OK;
-}
-")
+# The program is the example of README.md: its first block of C.
+file(READ ${README} text)
+string(FIND "${text}" "```c\n" start)
+if(start EQUAL -1)
+  message(FATAL_ERROR "${README}: no block of C found")
+endif()
+math(EXPR start "${start} + 5")
+string(SUBSTRING "${text}" ${start} -1 text)
+string(FIND "${text}" "```" end)
+string(SUBSTRING "${text}" 0 ${end} text)
+file(WRITE ${WORK}/outside/main.c "${text}")
+
 file(WRITE ${WORK}/outside/CMakeLists.txt "
 cmake_minimum_required(VERSION 3.20)
 project(outside LANGUAGES C)
@@ -45,7 +47,7 @@ run(${CMAKE_COMMAND} -S ${WORK}/outside -B ${WORK}/build -G ${GENERATOR} -DCMAKE
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 foreach(kind IN ITEMS static shared)
   run(${WORK}/build/outside_${kind})
-  message(STATUS "find_package, ${kind}: ${output}")
+  message(STATUS "find_package, ${kind}: runs")
 endforeach()
 
 if(PKG_CONFIG)
@@ -54,7 +56,7 @@ if(PKG_CONFIG)
   separate_arguments(flags UNIX_COMMAND "${output}")
   run(${C_COMPILER} ${WORK}/outside/main.c ${flags} -Wl,-rpath,${prefix}/${LIBDIR} -o ${WORK}/outside_pkg)
   run(${WORK}/outside_pkg)
-  message(STATUS "pkg-config: ${output}")
+  message(STATUS "pkg-config: runs")
 endif()
 
 file(STRINGS ${HEADER} lines REGEX "^SATTN_API ")
