@@ -166,6 +166,12 @@ static const sattn_shape shapes[] = {
     {"one-key", "the smallest possible call", "benchdnn hf-sdpa-fwd-no-mask", NULL,
      MODELS | DECODE, SIZES(1, 6, 6, 1, 1, 64, 64)},
 
+    /* ---- no mask and no limit: how much of the FMA peak prefill reaches */
+    {"square-1024-d128", "plain square", "chosen", NULL,
+     QUICK, SIZES(1, 2, 2, 1024, 1024, 128, 128)},
+    {"square-1024-d64", "plain square", "chosen", NULL,
+     QUICK, SIZES(1, 4, 4, 1024, 1024, 64, 64)},
+
     /* ---- captured tensors, five paragraphs padded to the longest */
     {"minilm-layer1", "all-MiniLM-L6-v2, layer 1", "tests/data/minilm", NULL,
      QUICK | REAL, REAL_LAYER(1)},
