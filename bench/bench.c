@@ -7,6 +7,7 @@
 #include "bench/bench_report.h"
 #include "bench/bench_rows.h"
 #include "bench/bench_run.h"
+#include "bench/measure/clock.h"
 #include "bench/progress.h"
 #include "bench/result.h"
 #include "bench/verbs.h"
@@ -35,11 +36,11 @@ static int run_jobs(const sattn_bench_options *options, const sattn_environment 
                     sattn_bench_jobs *list)
 {
     whole_run run = {.n_jobs = list->count};
-    const int64_t cache = environment->l3_bytes > 0 ? environment->l3_bytes : environment->l2_bytes;
     const sattn_bench_setting setting = {.dataset = options->dataset,
                                          .seconds = options->seconds,
                                          .read_isa = environment->isa,
-                                         .cache_bytes = cache,
+                                         .cache_bytes =
+                                             sattn_caches_last_level(&environment->caches),
                                          .progress = on_progress,
                                          .progress_context = &run};
     int code = SATTN_EXIT_GOOD;
@@ -100,12 +101,13 @@ static int run_all(const sattn_bench_options *options, sattn_bench_jobs *list)
     const int64_t begin = sattn_now_ns();
     int code = run_jobs(options, &environment, list);
     const double seconds = (double)(sattn_now_ns() - begin) * 1e-9;
-    const int written = write_document(options, &environment, &pin, list);
+    int written = write_document(options, &environment, &pin, list);
     if (table_wanted(options))
         sattn_bench_print_footer(list, seconds, written == SATTN_EXIT_GOOD ? options->out : NULL);
     sattn_pin_end(&pin);
-    if (options->google_display || options->google_out)
-        sattn_bench_google_report(list, &environment, options->google_display);
+    if ((options->google_display || options->google_out) &&
+        !sattn_bench_google_report(list, &environment, options->google_display))
+        written = SATTN_EXIT_FAILED;
     if (code == SATTN_EXIT_GOOD && nothing_measured(list))
         code = SATTN_EXIT_NOTHING;
     return code != SATTN_EXIT_GOOD ? code : written;

@@ -8,6 +8,7 @@
 
 #include "bench/shim.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef struct replay {
@@ -19,7 +20,7 @@ typedef struct replay {
 static void add_counter(sattn_shim_state *state, const char *name, double value)
 {
     if (value > 0)
-        sattn_shim_counter(state, name, value, SATTN_SHIM_VALUE);
+        sattn_shim_counter(state, name, value);
 }
 
 static void replay_round(sattn_shim_state *state, void *context)
@@ -33,7 +34,7 @@ static void replay_round(sattn_shim_state *state, void *context)
     }
     const int round = self->next < m->time_ns.n ? self->next : m->time_ns.n - 1;
     ++self->next;
-    const double scale = row->time_ns / m->time_ns.median;
+    const double scale = sattn_bench_row_scale(row);
     while (sattn_shim_keep_running(state))
         sattn_shim_set_iteration_time(state, m->times[round] * scale * 1e-9);
     add_counter(state, "simdattn_gflop_per_s", row->work.flops / m->times[round]);
@@ -52,30 +53,29 @@ bool sattn_bench_google_begin(sattn_bench_options *options)
     return !sattn_shim_report_unrecognized(options->google_argc, options->google_argv);
 }
 
-void sattn_bench_google_report(sattn_bench_jobs *list, const sattn_environment *environment,
+bool sattn_bench_google_report(const sattn_bench_jobs *list, const sattn_environment *environment,
                                bool display)
 {
     size_t n_rows = 0;
     for (size_t j = 0; j < list->count; ++j)
         n_rows += list->jobs[j].n_rows;
     replay *const replays = calloc(n_rows ? n_rows : 1, sizeof *replays);
-    if (!replays)
-        return;
+    if (!replays) {
+        fputs("simdattn bench: out of memory for the rows of Google Benchmark's outputs\n", stderr);
+        return false;
+    }
     size_t at = 0;
     for (size_t j = 0; j < list->count; ++j)
         for (size_t r = 0; r < list->jobs[j].n_rows; ++r) {
             const sattn_bench_row *const row = &list->jobs[j].rows[r];
             replays[at].row = row;
-            const sattn_shim_options options = {
-                .manual_time = true,
-                .iterations = 1,
-                .repetitions = row->state == SATTN_ROW_MEASURED ? row->measured.time_ns.n : 1};
-            sattn_shim_register(row->name, replay_round, &replays[at++], &options);
+            const int rounds = row->state == SATTN_ROW_MEASURED ? row->measured.time_ns.n : 1;
+            sattn_shim_register(row->name, replay_round, &replays[at++], rounds);
         }
     sattn_shim_add_context("simdattn_cpu_model", environment->cpu_model);
-    sattn_shim_add_context("simdattn_compiler", environment->compiler);
-    sattn_shim_add_context("simdattn_commit", environment->commit);
-    sattn_shim_run(display ? SATTN_SHIM_STDOUT : SATTN_SHIM_QUIET);
-    sattn_shim_shutdown();
+    sattn_shim_add_context("simdattn_compiler", environment->build.compiler);
+    sattn_shim_add_context("simdattn_commit", environment->build.commit);
+    sattn_shim_run(display);
     free(replays);
+    return true;
 }

@@ -3,6 +3,8 @@
  * bench_json.c: entries of a result document. Times are nanoseconds of the whole shape. */
 #include "bench/bench_json.h"
 
+#include "bench/bench_autovec.h"
+#include "bench/limits/limits.h"
 #include "bench/result.h"
 
 #include <math.h>
@@ -81,29 +83,41 @@ static void add_stat(json_t *entry, const char *key, const sattn_stat *stat, dou
     json_object_set_new(entry, name, json_integer(stat->n));
 }
 
+static void add_count(json_t *object, const char *key, int64_t count)
+{
+    if (count >= 0)
+        json_object_set_new(object, key, json_integer(count));
+    else
+        sattn_result_number(object, key, (double)NAN, "this system does not say");
+}
+
 static void add_taint(json_t *entry, const sattn_taint *taint)
 {
     json_t *const object = json_object();
     json_object_set_new(object, "windows", json_integer(taint->windows));
     json_object_set_new(object, "tainted", json_integer(taint->tainted));
-    json_object_set_new(object, "switches", json_integer(taint->switches));
-    json_object_set_new(object, "throttled", json_integer(taint->throttled));
-    json_object_set_new(object, "steal_ticks", json_integer(taint->steal_ticks));
+    add_count(object, "switches", taint->switches);
+    add_count(object, "throttled", taint->throttled);
+    add_count(object, "steal_ticks", taint->steal_ticks);
     json_object_set_new(object, "kept", json_boolean(taint->kept));
     json_object_set_new(entry, "simdattn_taint", object);
 }
 
-static double scale_of(const sattn_bench_row *row)
+static void add_speedup(json_t *entry, const char *key, const sattn_stat *speedup,
+                        const char *reason)
 {
-    return row->time_ns / row->measured.time_ns.median;
+    if (speedup->n > 0)
+        add_stat(entry, key, speedup, 1);
+    else
+        sattn_result_number(entry, key, (double)NAN, reason);
 }
 
 static void add_measured(json_t *entry, const sattn_bench_job *job, const sattn_bench_row *row)
 {
     const sattn_measure_result *const m = &row->measured;
     const double ns = m->time_ns.median;
-    add_stat(entry, "simdattn_time_ns", &m->time_ns, scale_of(row));
-    add_stat(entry, "simdattn_cpu_ns", &m->cpu_ns, scale_of(row));
+    add_stat(entry, "simdattn_time_ns", &m->time_ns, sattn_bench_row_scale(row));
+    add_stat(entry, "simdattn_cpu_ns", &m->cpu_ns, sattn_bench_row_scale(row));
     json_object_set_new(entry, "simdattn_calls_per_window", json_integer(m->calls_per_window));
     sattn_result_number(entry, "simdattn_flops", job->work.flops, not_measured);
     sattn_result_number(entry, "simdattn_bytes", job->work.bytes, not_measured);
@@ -115,10 +129,16 @@ static void add_measured(json_t *entry, const sattn_bench_job *job, const sattn_
         add_stat(entry, "simdattn_share", &m->share[m->bound], 1);
         add_stat(entry, "simdattn_peak", &m->reference_rate[m->bound], 1e-9);
         sattn_result_text(entry, "simdattn_peak_unit",
-                          strcmp(row->bound, "read") == 0 ? "GB/s" : "GFLOP/s");
+                          strcmp(row->bound, sattn_limit_name(SATTN_LIMIT_READ)) == 0 ? "GB/s"
+                                                                                      : "GFLOP/s");
     }
-    sattn_result_number(entry, "simdattn_over_scalar", row->over_scalar, "no scalar row");
-    sattn_result_number(entry, "simdattn_over_autovec", row->over_autovec, "no autovec row");
+    add_speedup(entry, "simdattn_over_scalar", &row->over_scalar, "no scalar row");
+    add_speedup(entry, "simdattn_over_autovec", &row->over_autovec, "no autovec row");
+    const sattn_against against = sattn_bench_against_autovec(row);
+    if (against != SATTN_AGAINST_NOTHING) {
+        sattn_result_text(entry, "simdattn_autovec_kernel", row->autovec->kernel->name);
+        sattn_result_text(entry, "simdattn_against_autovec", sattn_against_name(against));
+    }
     json_object_set_new(entry, "simdattn_whole", json_boolean(!*row->part));
     sattn_result_text(entry, "simdattn_part", *row->part ? row->part : "all");
     json_object_set_new(entry, "simdattn_part_kv_heads", json_integer(row->n_kv_heads));
@@ -177,11 +197,11 @@ static void add_row(json_t *benchmarks, const sattn_bench_job *job, const sattn_
         json_array_append_new(benchmarks, entry);
         return;
     }
-    const double cpu_ns = m->cpu_ns.median * scale_of(row);
+    const double cpu_ns = m->cpu_ns.median * sattn_bench_row_scale(row);
     for (int i = 0; i < m->time_ns.n; ++i) {
         json_t *const entry = new_entry(row, family, "iteration", m->time_ns.n);
         json_object_set_new(entry, "repetition_index", json_integer(i));
-        add_times(entry, m->calls_per_window, m->times[i] * scale_of(row), cpu_ns);
+        add_times(entry, m->calls_per_window, m->times[i] * sattn_bench_row_scale(row), cpu_ns);
         if (m->bound >= 0)
             sattn_result_number(entry, "simdattn_share", m->shares[m->bound][i], not_measured);
         json_array_append_new(benchmarks, entry);
@@ -193,6 +213,19 @@ static void add_row(json_t *benchmarks, const sattn_bench_job *job, const sattn_
     add_measured(entry, job, row);
     add_errors(entry, row);
     json_array_append_new(benchmarks, entry);
+}
+
+/* Names of the rows that are slower than their autovec siblings. */
+static json_t *slower_rows(const sattn_bench_jobs *list)
+{
+    json_t *const names = json_array();
+    for (size_t j = 0; j < list->count; ++j)
+        for (size_t r = 0; r < list->jobs[j].n_rows; ++r) {
+            const sattn_bench_row *const row = &list->jobs[j].rows[r];
+            if (sattn_bench_against_autovec(row) == SATTN_AGAINST_SLOWER)
+                json_array_append_new(names, json_string(row->name));
+        }
+    return names;
 }
 
 json_t *sattn_bench_document(const sattn_bench_jobs *list, const sattn_bench_options *options,
@@ -207,6 +240,7 @@ json_t *sattn_bench_document(const sattn_bench_jobs *list, const sattn_bench_opt
     json_object_set_new(context, "simdattn_threads", json_integer(1));
     sattn_result_number(context, "simdattn_pinned_cpu", pin->cpu >= 0 ? pin->cpu : (double)NAN,
                         pin->why);
+    json_object_set_new(context, "simdattn_slower_than_autovec", slower_rows(list));
     size_t family = 0;
     for (size_t j = 0; j < list->count; ++j)
         for (size_t r = 0; r < list->jobs[j].n_rows; ++r)

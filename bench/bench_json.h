@@ -7,8 +7,8 @@
 #define SATTN_BENCH_BENCH_JSON_H
 
 #include "bench/bench_rows.h"
-#include "bench/environment.h"
-#include "bench/measure.h"
+#include "bench/environment/environment.h"
+#include "bench/environment/pin.h"
 
 #include <jansson.h>
 

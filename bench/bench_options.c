@@ -4,9 +4,9 @@
  * the registry and the table of shapes. */
 #include "bench/bench_options.h"
 
-#include "bench/real.h"
 #include "bench/shapes.h"
 #include "bench/suggest.h"
+#include "bench/verify/real.h"
 #include "dispatch/registry.h"
 
 #include <errno.h>
@@ -55,15 +55,10 @@ void sattn_bench_help(void)
     fputs(help_text, stdout);
 }
 
-static const char *const option_names[] = {
-    "--preset",  "--shape",   "--kernel", "--isa", "--op",   "--cache",
-    "--seconds", "--dataset", "--list",   "--out", "--json", "--help",
-};
-
-static bool complain(const char *format, const char *word, const char *rest)
+/* "simdattn bench: <what> '<word>'<rest>" */
+static bool complain(const char *what, const char *word, const char *rest)
 {
-    fputs("simdattn bench: ", stderr);
-    fprintf(stderr, "%s '%s'%s\n", format, word, rest);
+    fprintf(stderr, "simdattn bench: %s '%s'%s\n", what, word, rest);
     return false;
 }
 
@@ -73,6 +68,12 @@ static bool complain_unknown(const char *what, const char *word, const char *con
     char nearest[512];
     sattn_suggest(word, names, count, nearest, sizeof nearest);
     return complain(what, word, nearest);
+}
+
+static bool out_of_memory(void)
+{
+    fputs("simdattn bench: out of memory\n", stderr);
+    return false;
 }
 
 bool sattn_names_have(const sattn_names *list, const char *name)
@@ -90,27 +91,30 @@ static void free_names(sattn_names *list)
     *list = (sattn_names){0};
 }
 
-/* Takes `value` apart and checks each name against `known`. */
-static bool set_names(sattn_names *list, const char *what, const char *value,
-                      const char *const *known, size_t n_known)
+static bool is_among(const char *word, const char *const *names, size_t count)
 {
-    free_names(list);
+    for (size_t n = 0; n < count; ++n)
+        if (strcmp(word, names[n]) == 0)
+            return true;
+    return false;
+}
+
+/* Takes `value` apart and checks each name against `known`. */
+static bool split_names(sattn_names *list, const char *what, const char *value,
+                        const char *const *known, size_t n_known)
+{
     const size_t length = strlen(value);
+    free_names(list);
     list->text = malloc(length + 1);
     list->names = calloc(length + 1, sizeof *list->names);
-    if (!list->text || !list->names) {
-        fputs("simdattn bench: out of memory\n", stderr);
-        return false;
-    }
+    if (!list->text || !list->names)
+        return out_of_memory();
     memcpy(list->text, value, length + 1);
     for (char *at = list->text; at;) {
         char *const comma = strchr(at, ',');
         if (comma)
             *comma = '\0';
-        bool found = false;
-        for (size_t k = 0; k < n_known; ++k)
-            found = found || strcmp(at, known[k]) == 0;
-        if (!found)
+        if (!is_among(at, known, n_known))
             return complain_unknown(what, at, known, n_known);
         list->names[list->count++] = at;
         at = comma ? comma + 1 : NULL;
@@ -118,53 +122,78 @@ static bool set_names(sattn_names *list, const char *what, const char *value,
     return true;
 }
 
-enum { KNOWN_MAX = 512 };
+/* The same with names that a table has. */
+static bool set_names(sattn_names *list, const char *what, const char *value,
+                      const char *(*name_at)(size_t), size_t n_known)
+{
+    const char **const known = calloc(n_known ? n_known : 1, sizeof *known);
+    if (!known)
+        return out_of_memory();
+    for (size_t k = 0; k < n_known; ++k)
+        known[k] = name_at(k);
+    const bool good = split_names(list, what, value, known, n_known);
+    free(known);
+    return good;
+}
+
+static const char *op_name(size_t at)
+{
+    return sattn_op_name((sattn_op)at);
+}
 
 static bool set_ops(sattn_bench_options *options, const char *value)
 {
-    const char *known[SATTN_OP_COUNT];
-    for (int op = 0; op < SATTN_OP_COUNT; ++op)
-        known[op] = sattn_op_name((sattn_op)op);
-    return set_names(&options->ops, "there is no op", value, known, SATTN_OP_COUNT);
+    return set_names(&options->ops, "there is no op", value, op_name, SATTN_OP_COUNT);
+}
+
+static const char *isa_name(size_t at)
+{
+    size_t count;
+    return sattn_isas(&count)[at].name;
 }
 
 static bool set_isas(sattn_bench_options *options, const char *value)
 {
-    const char *known[KNOWN_MAX];
     size_t count;
-    const sattn_isa *const isas = sattn_isas(&count);
-    for (size_t i = 0; i < count; ++i)
-        known[i] = isas[i].name;
-    return set_names(&options->isas, "there is no ISA level", value, known, count);
+    sattn_isas(&count);
+    return set_names(&options->isas, "there is no ISA level", value, isa_name, count);
+}
+
+static const char *kernel_name(size_t at)
+{
+    size_t count;
+    return sattn_registry(&count)[at].name;
 }
 
 static bool set_kernels(sattn_bench_options *options, const char *value)
 {
-    const char *known[KNOWN_MAX];
     size_t count;
-    const sattn_kernel *const rows = sattn_registry(&count);
-    for (size_t r = 0; r < count && r < KNOWN_MAX; ++r)
-        known[r] = rows[r].name;
-    return set_names(&options->kernels, "there is no kernel", value, known, count);
+    sattn_registry(&count);
+    return set_names(&options->kernels, "there is no kernel", value, kernel_name, count);
+}
+
+static const char *shape_name(size_t at)
+{
+    size_t count;
+    return sattn_shapes(&count)[at].name;
 }
 
 static bool set_shapes(sattn_bench_options *options, const char *value)
 {
-    const char *known[KNOWN_MAX];
     size_t count;
-    const sattn_shape *const shapes = sattn_shapes(&count);
-    for (size_t s = 0; s < count && s < KNOWN_MAX; ++s)
-        known[s] = shapes[s].name;
-    return set_names(&options->shapes, "there is no shape", value, known, count);
+    sattn_shapes(&count);
+    return set_names(&options->shapes, "there is no shape", value, shape_name, count);
 }
 
 static bool set_preset(sattn_bench_options *options, const char *value)
 {
-    static const char *const known[] = {"quick", "models", "decode", "real"};
     options->preset_name = value;
     options->preset = sattn_preset_by_name(value);
-    return options->preset ||
-           complain_unknown("there is no preset", value, known, sizeof known / sizeof known[0]);
+    if (options->preset)
+        return true;
+    char expected[128];
+    snprintf(expected, sizeof expected, ", expected one of %s", sattn_preset_names());
+    return complain("--preset is", value, expected);
 }
 
 static bool set_cache(sattn_bench_options *options, const char *value)
@@ -191,43 +220,53 @@ static bool set_seconds(sattn_bench_options *options, const char *value)
     return true;
 }
 
-static bool set_value(sattn_bench_options *options, const char *name, const char *value)
+static bool set_dataset(sattn_bench_options *options, const char *value)
 {
-    if (strcmp(name, "--preset") == 0)
-        return set_preset(options, value);
-    if (strcmp(name, "--shape") == 0)
-        return set_shapes(options, value);
-    if (strcmp(name, "--kernel") == 0)
-        return set_kernels(options, value);
-    if (strcmp(name, "--isa") == 0)
-        return set_isas(options, value);
-    if (strcmp(name, "--op") == 0)
-        return set_ops(options, value);
-    if (strcmp(name, "--cache") == 0)
-        return set_cache(options, value);
-    if (strcmp(name, "--seconds") == 0)
-        return set_seconds(options, value);
-    if (!*value)
-        return complain("nothing follows", name, "");
-    if (strcmp(name, "--dataset") == 0)
-        options->dataset = value;
-    else
-        options->out = value;
+    options->dataset = value;
+    return *value || complain("--dataset is", value, ", expected a directory");
+}
+
+static bool set_out(sattn_bench_options *options, const char *value)
+{
+    options->out = value;
+    return *value || complain("--out is", value, ", expected a file");
+}
+
+static bool set_list(sattn_bench_options *options, const char *value)
+{
+    (void)value;
+    options->list = true;
     return true;
 }
 
-static bool set_flag(sattn_bench_options *options, const char *name)
+static bool set_json(sattn_bench_options *options, const char *value)
 {
-    if (strcmp(name, "--list") == 0)
-        options->list = true;
-    else if (strcmp(name, "--json") == 0)
-        options->json = true;
-    else if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-        options->help = true;
-    else
-        return false;
+    (void)value;
+    options->json = true;
     return true;
 }
+
+static bool set_help(sattn_bench_options *options, const char *value)
+{
+    (void)value;
+    options->help = true;
+    return true;
+}
+
+static const struct {
+    const char *name;
+    bool takes_value;
+    bool (*set)(sattn_bench_options *options, const char *value);
+} known_options[] = {
+    {"--preset", true, set_preset},   {"--shape", true, set_shapes},
+    {"--kernel", true, set_kernels},  {"--isa", true, set_isas},
+    {"--op", true, set_ops},          {"--cache", true, set_cache},
+    {"--seconds", true, set_seconds}, {"--dataset", true, set_dataset},
+    {"--list", false, set_list},      {"--out", true, set_out},
+    {"--json", false, set_json},      {"--help", false, set_help},
+};
+
+enum { N_OPTIONS = sizeof known_options / sizeof known_options[0] };
 
 /* An option of Google Benchmark's: followed here if it selects rows, else kept for it. */
 static void set_google(sattn_bench_options *options, char *word)
@@ -248,34 +287,33 @@ static void set_google(sattn_bench_options *options, char *word)
     }
 }
 
-/* `argv[*at]` is --name=value or --name followed by a value. */
+/* `argv[*at]` is --name=value or --name followed by a value, or a flag. */
 static bool parse_one(int argc, char **argv, int *at, sattn_bench_options *options)
 {
     char *const word = argv[*at];
+    if (strcmp(word, "-h") == 0)
+        return set_help(options, NULL);
     if (strncmp(word, "--benchmark_", strlen("--benchmark_")) == 0) {
         set_google(options, word);
         return true;
     }
-    if (set_flag(options, word))
-        return true;
-    char name[32];
     const size_t length = strcspn(word, "=");
-    snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : 0, word);
-    for (size_t o = 0; o < sizeof option_names / sizeof option_names[0]; ++o) {
-        if (strcmp(name, option_names[o]) != 0)
+    const char *names[N_OPTIONS];
+    for (int o = 0; o < N_OPTIONS; ++o) {
+        const char *const name = names[o] = known_options[o].name;
+        if (strlen(name) != length || strncmp(word, name, length) != 0)
             continue;
-        if (strcmp(name, "--list") == 0 || strcmp(name, "--json") == 0 ||
-            strcmp(name, "--help") == 0)
+        const char *value = word[length] == '=' ? word + length + 1 : NULL;
+        if (!known_options[o].takes_value && value)
             return complain("no value is expected in", word, "");
-        if (word[length] == '=')
-            return set_value(options, name, word + length + 1);
-        if (*at + 1 == argc)
-            return complain("a value must follow", name, "");
-        ++*at;
-        return set_value(options, name, argv[*at]);
+        if (known_options[o].takes_value && !value) {
+            if (*at + 1 == argc)
+                return complain("a value must follow", name, "");
+            value = argv[++*at];
+        }
+        return known_options[o].set(options, value);
     }
-    return complain_unknown("there is no option", word, option_names,
-                            sizeof option_names / sizeof option_names[0]);
+    return complain_unknown("there is no option", word, names, N_OPTIONS);
 }
 
 bool sattn_bench_options_parse(int argc, char **argv, sattn_bench_options *options)
@@ -287,16 +325,16 @@ bool sattn_bench_options_parse(int argc, char **argv, sattn_bench_options *optio
         .dataset = sattn_real_default_directory(),
     };
     options->google_argv = calloc((size_t)argc + 2, sizeof *options->google_argv);
-    if (!options->google_argv) {
-        fputs("simdattn bench: out of memory\n", stderr);
-        return false;
-    }
+    if (!options->google_argv)
+        return out_of_memory();
     options->google_argv[options->google_argc++] = program;
     for (int at = 0; at < argc; ++at)
         if (!parse_one(argc, argv, &at, options))
             return false;
     if (options->json && options->google_display)
-        return complain("one of these must go:", "--json", " and --benchmark_format");
+        return complain("only one can have standard output,", "--json", " or --benchmark_format");
+    if (options->json && (options->list || options->list_tests))
+        return complain("a list is text, not JSON:", "--json", " does not go with it");
     if (options->shapes.count > 0) {
         options->preset = 0;
         options->preset_name = "shapes";

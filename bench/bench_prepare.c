@@ -3,7 +3,7 @@
  * bench_prepare.c: cuts slow rows to what fits their time, and refuses to time a wrong kernel. */
 #include "bench/bench_prepare.h"
 
-#include "bench/measure.h"
+#include "bench/measure/clock.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,6 +5,7 @@
  */
 #include "bench/bench_report.h"
 
+#include "bench/bench_autovec.h"
 #include "bench/bench_run.h"
 #include "bench/table.h"
 
@@ -29,10 +30,10 @@ enum {
 static void make_columns(bool memory, sattn_table_column columns[N_COLUMNS])
 {
     const sattn_table_column all[N_COLUMNS] = {
-        {"  kernel", 32, false}, {"time", 7, true},
-        {"spread", 7, true},     {memory ? "GB/s" : "GFLOP/s", 7, true},
-        {"of bound", 10, true},  {"scalar", 7, true},
-        {"autovec", 7, true},    {"error / max", 12, true},
+        {"  kernel", 32, false},  {"time", 7, true},
+        {"spread", 7, true},      {memory ? "GB/s" : "GFLOP/s", 7, true},
+        {"of bound", 10, true},   {"vs scalar", 9, true},
+        {"vs autovec", 10, true}, {"error / max", 12, true},
         {"", 0, false},
     };
     memcpy(columns, all, sizeof all);
@@ -51,9 +52,10 @@ static void format_time(double ns, char *text, size_t size)
     snprintf(text, size, "%.*f %s", decimals, ns, units[unit]);
 }
 
-static void format_factor(double factor, char *text, size_t size)
+static void format_factor(const sattn_stat *speedup, char *text, size_t size)
 {
-    if (isfinite(factor))
+    const double factor = speedup->median;
+    if (speedup->n > 0 && isfinite(factor))
         snprintf(text, size, "%.*fx", factor >= 99.95 ? 0 : factor >= 9.995 ? 1 : 2, factor);
     else
         snprintf(text, size, "-");
@@ -73,8 +75,9 @@ void sattn_bench_print_header(const sattn_environment *environment, const sattn_
     else
         snprintf(cpu, sizeof cpu, "not pinned");
     printf("%s (%s), %s, %.16s, commit %.9s%s, 1 thread %s\n", environment->cpu_model,
-           environment->isa, environment->compiler, environment->date, environment->commit,
-           environment->commit_dirty == SATTN_YES ? "+" : "", cpu);
+           environment->isa, environment->build.compiler, environment->date,
+           environment->build.commit,
+           environment->build.commit_dirty == SATTN_YES ? " with changes" : "", cpu);
 }
 
 static void add_measured(sattn_table *table, const sattn_bench_job *job, const sattn_bench_row *row)
@@ -92,9 +95,9 @@ static void add_measured(sattn_table *table, const sattn_bench_job *job, const s
     if (row->bound)
         sattn_table_set(table, COLUMN_SHARE, "%.1f%% %-4s",
                         100 * row->measured.share[row->measured.bound].median, row->bound);
-    format_factor(row->over_scalar, text, sizeof text);
+    format_factor(&row->over_scalar, text, sizeof text);
     sattn_table_set(table, COLUMN_SCALAR, "%s", text);
-    format_factor(row->over_autovec, text, sizeof text);
+    format_factor(&row->over_autovec, text, sizeof text);
     sattn_table_set(table, COLUMN_AUTOVEC, "%s", text);
     sattn_table_set(table, COLUMN_ERROR, "%.1f / %.0f", row->verified.worst_error,
                     row->verified.worst_bound);
@@ -152,38 +155,44 @@ void sattn_bench_print_job(const sattn_bench_job *job)
     fflush(stdout);
 }
 
-static void print_legend(void)
+static void print_legend(bool any_part)
 {
-    fputs("\n"
-          "*         the kernel that the dispatcher takes for this shape\n"
-          "time      of the whole shape, median of the rounds; spread: 10th to 90th percentile, "
-          "with\n"
-          "          ~ where too few rounds were free of preemption, throttling and steal\n"
-          "of bound  share of a loop that only multiplies and adds at the kernel's ISA (fma), or "
-          "only\n"
-          "          reads this K and V (read), run in turn with the kernel\n"
-          "scalar    speed-up over strict scalar code; autovec: over the same plain C, vectorized "
-          "by\n"
-          "          the compiler for the kernel's ISA\n"
-          "error     worst one, and the bound that it must keep, in units of 2^-24 sum p|v|\n",
-          stdout);
+    fputs(
+        "\n"
+        "*           the kernel that the dispatcher takes for this shape\n"
+        "time        of the whole shape, median of the rounds\n"
+        "spread      10th to 90th percentile; ~ where too few rounds were free of preemption,\n"
+        "            throttling and steal\n"
+        "of bound    share of what a loop reaches that only multiplies and adds at the kernel's\n"
+        "            ISA (fma) or only reads this K and V (read), run in turn with the kernel\n"
+        "vs scalar   speed-up over strict scalar code\n"
+        "vs autovec  speed-up over the same plain C, vectorized by the compiler for the same ISA\n"
+        "error       the worst / the largest that the bound allows anywhere, in units of\n"
+        "            2^-24 sum p|v|; every element is held to its own bound\n",
+        stdout);
+    if (any_part)
+        fputs("n of m      what scalar and autovec rows ran of the shape; their time is scaled up "
+              "by the work\n",
+              stdout);
 }
 
 void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, const char *out)
 {
     size_t measured = 0, failed = 0, skipped = 0;
+    bool any_part = false;
     for (size_t j = 0; j < list->count; ++j) {
         const sattn_bench_job *const job = &list->jobs[j];
         skipped += *job->skipped ? job->n_rows : 0;
         failed += *job->error ? job->n_rows : 0;
         for (size_t r = 0; r < job->n_rows; ++r) {
             measured += job->rows[r].state == SATTN_ROW_MEASURED;
+            any_part = any_part || *job->rows[r].part;
             failed += !*job->error && job->rows[r].state == SATTN_ROW_FAILED;
         }
     }
     if (measured)
-        print_legend();
-    printf("\n%zu rows measured in %.0f s", measured, seconds);
+        print_legend(any_part);
+    printf("\n%zu rows measured in %.*f s", measured, seconds < 9.95, seconds);
     if (skipped)
         printf(", %zu skipped", skipped);
     if (failed)
@@ -193,6 +202,7 @@ void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, cons
     if (out)
         printf("; results in %s", out);
     fputc('\n', stdout);
+    sattn_bench_print_autovec(list, stdout);
     for (size_t j = 0; j < list->count; ++j) {
         const sattn_bench_job *const job = &list->jobs[j];
         if (*job->error)

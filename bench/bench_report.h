@@ -5,14 +5,15 @@
 #define SATTN_BENCH_BENCH_REPORT_H
 
 #include "bench/bench_rows.h"
-#include "bench/environment.h"
-#include "bench/measure.h"
+#include "bench/environment/environment.h"
+#include "bench/environment/pin.h"
 
 /* One line: CPU, compiler, date, commit, threads. */
 void sattn_bench_print_header(const sattn_environment *environment, const sattn_pin *pin);
 /* A shape and its rows. */
 void sattn_bench_print_job(const sattn_bench_job *job);
-/* What the columns mean, what failed, where the results are (`out` may be NULL). */
+/* What the columns mean, what failed or is slower than its autovec sibling, where the results are
+ * (`out` may be NULL). */
 void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, const char *out);
 
 #endif

@@ -9,7 +9,6 @@
 #include "bench/verbs.h"
 #include "bench/verify/inputs.h"
 
-#include <math.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +82,11 @@ const char *sattn_data_name(const sattn_shape *shape)
     return shape->real_layer >= 0 ? "minilm" : sattn_input_name(SATTN_INPUT_ATTENTION);
 }
 
+double sattn_bench_row_scale(const sattn_bench_row *row)
+{
+    return row->time_ns / row->measured.time_ns.median;
+}
+
 /* Rows in the order of the table: hand-written, autovec, scalar. */
 static bool add_rows(sattn_bench_job *job, const sattn_bench_options *options,
                      const row_filter *filter, sattn_features usable)
@@ -104,7 +108,7 @@ static bool add_rows(sattn_bench_job *job, const sattn_bench_options *options,
                 continue;
             row->kernel = &kernels[k];
             row->kind = (sattn_row_kind)kind;
-            row->over_scalar = row->over_autovec = (double)NAN;
+            row->over_scalar = row->over_autovec = sattn_stat_of(NULL, 0);
             ++job->n_rows;
         }
     return true;
@@ -113,26 +117,22 @@ static bool add_rows(sattn_bench_job *job, const sattn_bench_options *options,
 /* Names that exist but cannot run here are an answer, not an empty table. */
 static bool check_usable(const sattn_bench_options *options, sattn_features usable)
 {
-    char why[320];
+    char why[256];
     for (size_t i = 0; i < options->isas.count; ++i) {
-        const sattn_isa *const isa = sattn_isa_by_name(options->isas.names[i]);
-        if (!(isa->needs & ~usable) && sattn_info_built(isa))
-            continue;
-        sattn_info_why(sattn_cpu_this(), isa->needs, why, sizeof why);
-        fprintf(stderr, "simdattn bench: ISA level %s cannot be used here: %s\n", isa->name,
-                *why                     ? why
-                : (isa->needs & ~usable) ? "SATTN_ISA rules it out"
-                                         : "this build has no kernels for it");
-        return false;
+        const char *const name = options->isas.names[i];
+        sattn_info_why_level(sattn_isa_by_name(name), usable, why, sizeof why);
+        if (*why) {
+            fprintf(stderr, "simdattn bench: ISA level %s cannot be used here: %s\n", name, why);
+            return false;
+        }
     }
     for (size_t k = 0; k < options->kernels.count; ++k) {
-        const sattn_kernel *const kernel = sattn_kernel_by_name(options->kernels.names[k]);
-        if (!(kernel->needs & ~usable))
-            continue;
-        sattn_info_why(sattn_cpu_this(), kernel->needs, why, sizeof why);
-        fprintf(stderr, "simdattn bench: %s cannot be used here: %s\n", kernel->name,
-                *why ? why : "SATTN_ISA rules it out");
-        return false;
+        const char *const name = options->kernels.names[k];
+        sattn_info_why(sattn_kernel_by_name(name)->needs, usable, why, sizeof why);
+        if (*why) {
+            fprintf(stderr, "simdattn bench: %s cannot be used here: %s\n", name, why);
+            return false;
+        }
     }
     return true;
 }
@@ -213,10 +213,8 @@ void sattn_bench_print_list(const sattn_bench_jobs *list, bool bare)
         char sizes[160];
         sattn_shape_describe(job->shape, sizes, sizeof sizes);
         if (!bare)
-            printf("%s%s, %s: %s [%s]\n", j ? "\n" : "", job->shape->name,
-                   sattn_cache_name(job->cache), job->shape->model, job->shape->source);
-        if (!bare)
-            printf("  %s\n", sizes);
+            printf("%s%s, %s: %s [%s]\n  %s\n", j ? "\n" : "", job->shape->name,
+                   sattn_cache_name(job->cache), job->shape->model, job->shape->source, sizes);
         for (size_t r = 0; r < job->n_rows; ++r)
             printf("%s%s\n", bare ? "" : "    ", job->rows[r].name);
     }

@@ -6,7 +6,7 @@
 #define SATTN_BENCH_BENCH_ROWS_H
 
 #include "bench/bench_options.h"
-#include "bench/measure.h"
+#include "bench/measure/measure.h"
 #include "bench/verify/compare.h"
 #include "bench/workload.h"
 #include "dispatch/registry.h"
@@ -42,8 +42,10 @@ typedef struct sattn_bench_row {
     sattn_verify_result verified;
     sattn_measure_result measured;
     double time_ns; /* of the whole shape: measured, or scaled up by the work */
-    /* How often this row is as fast; NaN where there is nothing to compare with */
-    double over_scalar, over_autovec;
+    /* How often this row is as fast, by the ratios within rounds and the work of both; n is 0 where
+     * there is nothing to compare with. */
+    sattn_stat over_scalar, over_autovec;
+    const struct sattn_bench_row *autovec; /* the row of over_autovec, or NULL */
     const char *bound; /* name of the reference that limits it, NULL: none was measured */
 } sattn_bench_row;
 
@@ -77,6 +79,9 @@ void sattn_bench_jobs_free(sattn_bench_jobs *list);
 
 /* Prints the list: all about shapes and rows, or the bare names of the rows. */
 void sattn_bench_print_list(const sattn_bench_jobs *list, bool bare);
+
+/* What the numbers of the part that a measured row ran are multiplied by for the whole shape. */
+double sattn_bench_row_scale(const sattn_bench_row *row);
 
 /* Name of the inputs that a shape is run on. */
 const char *sattn_data_name(const sattn_shape *shape);

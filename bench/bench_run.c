@@ -10,7 +10,6 @@
 #include "bench/bench_prepare.h"
 #include "bench/limits/limits.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,14 +192,6 @@ static void add_candidates(job_run *run)
 
 /* ---- results */
 
-/* How often `row` does the work of `other` in the other's time. */
-static double ratio(const sattn_bench_row *row, const sattn_bench_row *other, double by_time)
-{
-    if (row->work.flops > 0 && other->work.flops > 0)
-        return by_time * row->work.flops / other->work.flops;
-    return by_time;
-}
-
 static const sattn_bench_row *baseline_of(const job_run *run, const sattn_bench_row *row,
                                           sattn_row_kind kind)
 {
@@ -214,15 +205,14 @@ static const sattn_bench_row *baseline_of(const job_run *run, const sattn_bench_
     return NULL;
 }
 
-/* Rounds are compared with the scalar row; the ratio to another row is the ratio of two such. */
-static double speedup(const sattn_bench_row *row, const sattn_bench_row *other)
+/* How often `row` does the work of `other` in the other's time. */
+static sattn_stat speedup(const sattn_bench_row *row, const sattn_bench_row *other)
 {
     if (!other)
-        return (double)NAN;
-    double by_time = other->measured.time_ns.median / row->measured.time_ns.median;
-    if (row->measured.speedup.n > 0 && other->measured.speedup.n > 0)
-        by_time = row->measured.speedup.median / other->measured.speedup.median;
-    return ratio(row, other, by_time);
+        return sattn_stat_of(NULL, 0);
+    const sattn_stat by_time = sattn_measure_ratio(&row->measured, &other->measured);
+    const bool works = row->work.flops > 0 && other->work.flops > 0;
+    return sattn_stat_scaled(by_time, works ? row->work.flops / other->work.flops : 1);
 }
 
 /* A median above what the reference allows is the machine's doing, not the kernel's, where the
@@ -261,7 +251,8 @@ static void take_results(job_run *run)
         if (row->state != SATTN_ROW_MEASURED)
             continue;
         row->over_scalar = speedup(row, baseline_of(run, row, SATTN_ROW_SCALAR));
-        row->over_autovec = speedup(row, baseline_of(run, row, SATTN_ROW_AUTOVEC));
+        row->autovec = baseline_of(run, row, SATTN_ROW_AUTOVEC);
+        row->over_autovec = speedup(row, row->autovec);
     }
 }
 
@@ -269,19 +260,15 @@ static void measure(job_run *run)
 {
     add_references(run);
     add_candidates(run);
-    size_t baseline = run->n_ready; /* none */
-    for (size_t r = 0; r < run->n_ready; ++r)
-        if (run->ready[r]->kind == SATTN_ROW_SCALAR)
-            baseline = r;
     const sattn_measure_plan plan = {.candidates = run->candidates,
                                      .n_candidates = run->n_ready,
                                      .references = run->references,
-                                     .n_references = run->n_references,
-                                     .baseline = baseline};
+                                     .n_references = run->n_references};
     const sattn_measure_options options = {.budget_s = run->setting->seconds * (double)run->n_ready,
+                                           .min_rounds = SATTN_STAT_LEAST,
                                            .progress = measuring,
                                            .progress_context = run};
-    if (sattn_measure(&plan, &options, run->results) == 0)
+    if (sattn_measure(&plan, &options, run->results))
         take_results(run);
     else
         snprintf(run->job->error, sizeof run->job->error, "out of memory while measuring");

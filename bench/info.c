@@ -21,8 +21,12 @@ static const char help[] =
     "\n"
     "Exit code 2 if a SATTN_* environment variable has a value that is not legal.\n";
 
-void sattn_info_why(const sattn_cpu *cpu, sattn_features needs, char *text, size_t size)
+const char *const sattn_info_variables[SATTN_INFO_VARIABLES] = {"SATTN_ISA", "SATTN_KERNEL",
+                                                                "SATTN_LOG"};
+
+void sattn_info_why(sattn_features needs, sattn_features allowed, char *text, size_t size)
 {
+    const sattn_cpu *const cpu = sattn_cpu_this();
     char absent[160], blocked[160];
     sattn_features_print(needs & ~cpu->hardware, absent, sizeof absent);
     sattn_features_print(needs & cpu->hardware & ~cpu->usable, blocked, sizeof blocked);
@@ -34,8 +38,15 @@ void sattn_info_why(const sattn_cpu *cpu, sattn_features needs, char *text, size
         snprintf(text, size, "the CPU lacks %s", absent);
     else if (*blocked)
         snprintf(text, size, "the system does not save %s registers for %s", registers, blocked);
-    else if (size > 0)
-        text[0] = '\0';
+    else
+        snprintf(text, size, "%s", needs & ~allowed ? "SATTN_ISA rules it out" : "");
+}
+
+void sattn_info_why_level(const sattn_isa *isa, sattn_features allowed, char *text, size_t size)
+{
+    sattn_info_why(isa->needs, allowed, text, size);
+    if (!*text && !sattn_info_built(isa))
+        snprintf(text, size, "this build has no kernels for it");
 }
 
 bool sattn_info_built(const sattn_isa *isa)
@@ -64,6 +75,11 @@ void sattn_info_xcr0(uint64_t xcr0, char *text, size_t size)
         if (xcr0 >> parts[p].bit & 1)
             used +=
                 (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", parts[p].name);
+}
+
+sattn_features sattn_info_allowed(const sattn_info *info)
+{
+    return *info->overrides_error ? info->cpu->usable : info->overrides.usable;
 }
 
 unsigned sattn_info_chosen_for(const sattn_info *info, const sattn_kernel *kernel)

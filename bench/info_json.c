@@ -35,7 +35,7 @@ static json_t *cpu_object(const sattn_info *info)
 {
     json_t *const cpu = json_object();
     sattn_result_text(cpu, "model", info->environment.cpu_model);
-    sattn_result_text(cpu, "arch", info->environment.arch);
+    sattn_result_text(cpu, "arch", info->environment.build.arch);
     if (info->record->arch == SATTN_ARCH_X86_64)
         sattn_result_text(cpu, "vendor", info->record->vendor);
     json_object_set_new(cpu, "hardware_features", feature_list(info->cpu->hardware));
@@ -72,13 +72,10 @@ static json_t *isa_list(const sattn_info *info)
     const sattn_isa *const isas = sattn_isas(&count);
     for (size_t i = 0; i < count; ++i) {
         char why[256];
-        sattn_info_why(info->cpu, isas[i].needs, why, sizeof why);
-        const bool built = sattn_info_built(&isas[i]);
-        if (!*why && !built)
-            snprintf(why, sizeof why, "this build has no kernels for it");
+        sattn_info_why_level(&isas[i], sattn_info_allowed(info), why, sizeof why);
         json_t *const isa = json_object();
         sattn_result_text(isa, "name", isas[i].name);
-        json_object_set_new(isa, "built", json_boolean(built));
+        json_object_set_new(isa, "built", json_boolean(sattn_info_built(&isas[i])));
         json_object_set_new(isa, "usable", json_boolean(!*why));
         json_object_set_new(isa, "missing", feature_list(isas[i].needs & ~info->cpu->usable));
         sattn_result_text(isa, "why_not", *why ? why : NULL);
@@ -89,10 +86,9 @@ static json_t *isa_list(const sattn_info *info)
 
 static json_t *overrides_object(const sattn_info *info)
 {
-    static const char *const names[] = {"SATTN_ISA", "SATTN_KERNEL", "SATTN_LOG"};
     json_t *const overrides = json_object();
-    for (size_t n = 0; n < sizeof names / sizeof names[0]; ++n)
-        sattn_result_text(overrides, names[n], getenv(names[n]));
+    for (int v = 0; v < SATTN_INFO_VARIABLES; ++v)
+        sattn_result_text(overrides, sattn_info_variables[v], getenv(sattn_info_variables[v]));
     sattn_result_text(overrides, "error", *info->overrides_error ? info->overrides_error : NULL);
     return overrides;
 }
@@ -108,9 +104,11 @@ static json_t *kernel_list(const sattn_info *info)
         sattn_result_text(kernel, "op", sattn_op_name(rows[r].op));
         sattn_result_text(kernel, "isa", sattn_isa_name(rows[r].needs));
         json_object_set_new(kernel, "needs", feature_list(rows[r].needs));
-        const sattn_features missing = rows[r].needs & ~info->cpu->usable;
-        json_object_set_new(kernel, "usable", json_boolean(missing == 0));
-        json_object_set_new(kernel, "missing", feature_list(missing));
+        char why[256];
+        sattn_info_why(rows[r].needs, sattn_info_allowed(info), why, sizeof why);
+        json_object_set_new(kernel, "usable", json_boolean(!*why));
+        json_object_set_new(kernel, "missing", feature_list(rows[r].needs & ~info->cpu->usable));
+        sattn_result_text(kernel, "why_not", *why ? why : NULL);
         json_object_set_new(kernel, "phases", phase_list(rows[r].phases));
         json_object_set_new(kernel, "chosen_for",
                             phase_list(sattn_info_chosen_for(info, &rows[r])));

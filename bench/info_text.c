@@ -34,19 +34,19 @@ static void print_machine(const sattn_info *info, FILE *file)
     char usable[256], blocked[256];
     sattn_features_print(info->cpu->usable, usable, sizeof usable);
     sattn_features_print(info->cpu->hardware & ~info->cpu->usable, blocked, sizeof blocked);
-    fprintf(file, "CPU        %s, %s\n", e->cpu_model, e->arch);
+    fprintf(file, "CPU        %s, %s\n", e->cpu_model, e->build.arch);
     fprintf(file, "Features   %s\n", text_or(usable, "none that a kernel needs"));
     if (*blocked)
         fprintf(file, "           %s: in the CPU, but not enabled by the system\n", blocked);
     fputs("Caches     ", file);
-    print_size(file, "L1d", e->l1d_bytes);
-    print_size(file, ", L2", e->l2_bytes);
-    print_size(file, ", L3", e->l3_bytes);
-    if (e->line_bytes > 0)
-        fprintf(file, ", lines of %lld bytes", (long long)e->line_bytes);
+    print_size(file, "L1d", e->caches.l1d_bytes);
+    print_size(file, ", L2", e->caches.l2_bytes);
+    print_size(file, ", L3", e->caches.l3_bytes);
+    if (e->caches.line_bytes > 0)
+        fprintf(file, ", lines of %lld bytes", (long long)e->caches.line_bytes);
     fprintf(file, "\nCPUs       %d online, %d allowed, ", e->cpus.online, e->cpus.affinity);
     if (isfinite(e->cpus.quota))
-        fprintf(file, "quota of %.2f (cgroup version %d)", e->cpus.quota, e->cgroup_version);
+        fprintf(file, "quota of %.2f (cgroup version %d)", e->cpus.quota, e->cpus.cgroup_version);
     else
         fputs("no quota", file);
     fprintf(file, ": %d thread%s\n", e->cpus.threads, e->cpus.threads == 1 ? "" : "s");
@@ -69,20 +69,19 @@ static void print_system(const sattn_info *info, FILE *file)
     }
     fprintf(file, "Floats     flush to zero: %s, denormals are zero: %s\n",
             on_off(e->flush_to_zero), on_off(e->denormals_are_zero));
-    fprintf(file, "Build      simdattn %s, commit %.12s%s, %s, %s%s\n", e->library_version,
-            e->commit, e->commit_dirty == SATTN_YES ? " with changes" : "", e->compiler,
-            e->build_type, e->assertions ? " with assertions" : "");
+    fprintf(file, "Build      simdattn %s, commit %.12s%s, %s, %s%s\n", e->build.library_version,
+            e->build.commit, e->build.commit_dirty == SATTN_YES ? " with changes" : "",
+            e->build.compiler, e->build.build_type, e->build.assertions ? " with assertions" : "");
 }
 
 static void print_overrides(const sattn_info *info, FILE *file)
 {
-    static const char *const names[] = {"SATTN_ISA", "SATTN_KERNEL", "SATTN_LOG"};
     fputs("Overrides  ", file);
     bool any = false;
-    for (size_t n = 0; n < sizeof names / sizeof names[0]; ++n) {
-        const char *const value = getenv(names[n]);
+    for (int v = 0; v < SATTN_INFO_VARIABLES; ++v) {
+        const char *const value = getenv(sattn_info_variables[v]);
         if (value && *value) {
-            fprintf(file, "%s%s=%s", any ? ", " : "", names[n], value);
+            fprintf(file, "%s%s=%s", any ? ", " : "", sattn_info_variables[v], value);
             any = true;
         }
     }
@@ -103,20 +102,10 @@ static void print_isas(const sattn_info *info, FILE *file)
     const sattn_isa *const isas = sattn_isas(&count);
     for (size_t i = 0; i < count; ++i) {
         char why[SATTN_TABLE_CELL_MAX];
-        sattn_info_why(info->cpu, isas[i].needs, why, sizeof why);
-        const char *answer = "yes";
-        if (*why) {
-            answer = "no";
-        } else if (!sattn_info_built(&isas[i])) {
-            answer = "no";
-            snprintf(why, sizeof why, "this build has no kernels for it");
-        } else if (isas[i].needs & ~info->overrides.usable && !*info->overrides_error) {
-            answer = "no";
-            snprintf(why, sizeof why, "SATTN_ISA=%s rules it out", info->overrides.isa);
-        }
+        sattn_info_why_level(&isas[i], sattn_info_allowed(info), why, sizeof why);
         sattn_table_add_row(&table);
         sattn_table_set(&table, 0, "%s", isas[i].name);
-        sattn_table_set(&table, 1, "%s", answer);
+        sattn_table_set(&table, 1, "%s", *why ? "no" : "yes");
         sattn_table_set(&table, 2, "%s", why);
     }
     fputc('\n', file);
@@ -137,18 +126,18 @@ static void print_kernels(const sattn_info *info, FILE *file, sattn_op op)
     for (size_t r = 0; r < count; ++r) {
         if (rows[r].op != op)
             continue;
-        char ranked[64], chosen[64], missing[128];
+        char ranked[64], chosen[64], why[SATTN_TABLE_CELL_MAX];
         sattn_phases_print(rows[r].phases, ranked, sizeof ranked);
         sattn_phases_print(sattn_info_chosen_for(info, &rows[r]), chosen, sizeof chosen);
-        sattn_features_print(rows[r].needs & ~info->cpu->usable, missing, sizeof missing);
+        sattn_info_why(rows[r].needs, sattn_info_allowed(info), why, sizeof why);
         sattn_table_add_row(&table);
         sattn_table_set(&table, 0, "%s", rows[r].name);
         const bool always = rows[r].phases == SATTN_PHASE_ALL;
         sattn_table_set(&table, 1, "%s", always ? "all phases" : text_or(ranked, "by name only"));
         const bool everywhere = sattn_info_chosen_for(info, &rows[r]) == SATTN_PHASE_ALL;
         sattn_table_set(&table, 2, "%s", everywhere ? "all phases" : chosen);
-        if (*missing)
-            sattn_table_set(&table, 3, "not usable: needs %s", missing);
+        if (*why)
+            sattn_table_set(&table, 3, "not usable: %s", why);
         else
             sattn_table_set(&table, 3, "%s", rows[r].note);
     }

@@ -8,7 +8,7 @@
 
 #include "bench/progress.h"
 
-#include "bench/measure.h"
+#include "bench/measure/clock.h"
 
 #include <stdio.h>
 

@@ -72,31 +72,31 @@ static void add_schema(json_t *context, const sattn_environment *e)
     sattn_result_text(context, "date", e->date);
     json_object_set_new(context, "executable", json_string("simdattn"));
     json_object_set_new(context, "num_cpus", json_integer(e->cpus.online));
-    add_cache(caches, "Data", 1, e->l1d_bytes);
-    add_cache(caches, "Unified", 2, e->l2_bytes);
-    add_cache(caches, "Unified", 3, e->l3_bytes);
+    add_cache(caches, "Data", 1, e->caches.l1d_bytes);
+    add_cache(caches, "Unified", 2, e->caches.l2_bytes);
+    add_cache(caches, "Unified", 3, e->caches.l3_bytes);
     json_object_set_new(context, "caches", caches);
     for (int i = 0; i < 3 && e->load[i] >= 0; ++i)
         json_array_append_new(load, json_real(e->load[i]));
     json_object_set_new(context, "load_avg", load);
     json_object_set_new(context, "library_build_type",
-                        json_string(e->assertions ? "debug" : "release"));
+                        json_string(e->build.assertions ? "debug" : "release"));
 }
 
 static void add_machine(json_t *context, const sattn_environment *e)
 {
     sattn_result_text(context, "simdattn_cpu_model", e->cpu_model);
-    sattn_result_text(context, "simdattn_arch", e->arch);
+    sattn_result_text(context, "simdattn_arch", e->build.arch);
     sattn_result_text(context, "simdattn_isa", e->isa);
     sattn_result_text(context, "simdattn_features", e->features);
-    add_size(context, "simdattn_l1d_bytes", e->l1d_bytes);
-    add_size(context, "simdattn_l2_bytes", e->l2_bytes);
-    add_size(context, "simdattn_l3_bytes", e->l3_bytes);
-    add_size(context, "simdattn_line_bytes", e->line_bytes);
+    add_size(context, "simdattn_l1d_bytes", e->caches.l1d_bytes);
+    add_size(context, "simdattn_l2_bytes", e->caches.l2_bytes);
+    add_size(context, "simdattn_l3_bytes", e->caches.l3_bytes);
+    add_size(context, "simdattn_line_bytes", e->caches.line_bytes);
     json_object_set_new(context, "simdattn_cpus_online", json_integer(e->cpus.online));
     json_object_set_new(context, "simdattn_cpus_affinity", json_integer(e->cpus.affinity));
     sattn_result_number(context, "simdattn_cpu_quota", e->cpus.quota, "no limit");
-    json_object_set_new(context, "simdattn_cgroup_version", json_integer(e->cgroup_version));
+    json_object_set_new(context, "simdattn_cgroup_version", json_integer(e->cpus.cgroup_version));
     json_object_set_new(context, "simdattn_threads_usable", json_integer(e->cpus.threads));
     add_known(context, "simdattn_flush_to_zero", e->flush_to_zero);
     add_known(context, "simdattn_denormals_are_zero", e->denormals_are_zero);
@@ -106,15 +106,15 @@ static void add_machine(json_t *context, const sattn_environment *e)
 
 static void add_build(json_t *context, const sattn_environment *e)
 {
-    sattn_result_text(context, "simdattn_version", e->library_version);
-    sattn_result_text(context, "simdattn_compiler", e->compiler);
-    sattn_result_text(context, "simdattn_build_type", e->build_type);
-    sattn_result_text(context, "simdattn_c_flags", e->c_flags);
-    sattn_result_text(context, "simdattn_kernel_flags", e->kernel_flags);
-    sattn_result_text(context, "simdattn_commit", e->commit);
-    add_known(context, "simdattn_commit_dirty", e->commit_dirty);
-    sattn_result_text(context, "simdattn_benchmark_version", e->benchmark_version);
-    sattn_result_text(context, "simdattn_jansson_version", e->jansson_version);
+    sattn_result_text(context, "simdattn_version", e->build.library_version);
+    sattn_result_text(context, "simdattn_compiler", e->build.compiler);
+    sattn_result_text(context, "simdattn_build_type", e->build.build_type);
+    sattn_result_text(context, "simdattn_c_flags", e->build.c_flags);
+    sattn_result_text(context, "simdattn_kernel_flags", e->build.kernel_flags);
+    sattn_result_text(context, "simdattn_commit", e->build.commit);
+    add_known(context, "simdattn_commit_dirty", e->build.commit_dirty);
+    sattn_result_text(context, "simdattn_benchmark_version", e->build.benchmark_version);
+    sattn_result_text(context, "simdattn_jansson_version", e->build.jansson_version);
 }
 
 json_t *sattn_result_new(const sattn_environment *environment)

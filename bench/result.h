@@ -6,7 +6,7 @@
 #ifndef SATTN_BENCH_RESULT_H
 #define SATTN_BENCH_RESULT_H
 
-#include "bench/environment.h"
+#include "bench/environment/environment.h"
 
 #include <jansson.h>
 #include <stdbool.h>

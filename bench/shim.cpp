@@ -9,19 +9,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cmath>
-#include <iostream>
-#include <string>
 #include <vector>
-
-// Stands in where the library declares no function of this name (1.7): where it does, that
-// one is no template and is preferred. Not in the unnamed namespace, which would hide the other.
-namespace sattn_fallback
-{
-template <int = 0> static std::string GetBenchmarkVersion()
-{
-    return "unknown";
-}
-} // namespace sattn_fallback
 
 namespace
 {
@@ -43,55 +31,17 @@ class QuietReporter final : public benchmark::BenchmarkReporter
     }
 };
 
-// The namespace of the row's type differs between versions.
-template <typename Row> void apply(const sattn_shim_options &options, Row *row)
-{
-    if (options.manual_time)
-        row->UseManualTime();
-    else
-        row->UseRealTime();
-    if (options.iterations > 0)
-        row->Iterations(static_cast<benchmark::IterationCount>(options.iterations));
-    else if (options.min_time_s > 0)
-        row->MinTime(options.min_time_s);
-    if (options.repetitions > 0)
-        row->Repetitions(options.repetitions);
-    if (options.aggregates_only)
-        row->ReportAggregatesOnly(true);
-    switch (options.unit) {
-    case SATTN_SHIM_UNIT_DEFAULT:
-        break;
-    case SATTN_SHIM_NANOSECONDS:
-        row->Unit(benchmark::kNanosecond);
-        break;
-    case SATTN_SHIM_MICROSECONDS:
-        row->Unit(benchmark::kMicrosecond);
-        break;
-    case SATTN_SHIM_MILLISECONDS:
-        row->Unit(benchmark::kMillisecond);
-        break;
-    case SATTN_SHIM_SECONDS:
-        row->Unit(benchmark::kSecond);
-        break;
-    }
-}
-
-std::string library_version()
-{
-    using namespace benchmark;
-    using namespace sattn_fallback;
-    return GetBenchmarkVersion();
-}
-
 } // namespace
 
-extern "C" void sattn_shim_register(const char *name, sattn_shim_fn *fn, void *arg,
-                                    const sattn_shim_options *options)
+extern "C" void sattn_shim_register(const char *name, sattn_shim_fn *fn, void *arg, int repetitions)
 {
-    auto *row = benchmark::RegisterBenchmark(name, [fn, arg](benchmark::State &state) {
-        fn(reinterpret_cast<sattn_shim_state *>(&state), arg);
-    });
-    apply(options ? *options : sattn_shim_options{}, row);
+    benchmark::RegisterBenchmark(name,
+                                 [fn, arg](benchmark::State &state) {
+                                     fn(reinterpret_cast<sattn_shim_state *>(&state), arg);
+                                 })
+        ->UseManualTime()
+        ->Iterations(1)
+        ->Repetitions(repetitions);
 }
 
 extern "C" bool sattn_shim_keep_running(sattn_shim_state *state)
@@ -99,26 +49,15 @@ extern "C" bool sattn_shim_keep_running(sattn_shim_state *state)
     return from_c(state).KeepRunning();
 }
 
-extern "C" bool sattn_shim_keep_running_batch(sattn_shim_state *state, int64_t n)
-{
-    return from_c(state).KeepRunningBatch(static_cast<benchmark::IterationCount>(n));
-}
-
 extern "C" void sattn_shim_set_iteration_time(sattn_shim_state *state, double seconds)
 {
     from_c(state).SetIterationTime(seconds);
 }
 
-extern "C" void sattn_shim_counter(sattn_shim_state *state, const char *name, double value,
-                                   sattn_shim_counter_kind kind)
+extern "C" void sattn_shim_counter(sattn_shim_state *state, const char *name, double value)
 {
-    if (!std::isfinite(value))
-        return;
-    const auto flags = kind == SATTN_SHIM_RATE ? benchmark::Counter::kIsRate
-                       : kind == SATTN_SHIM_ITERATION_RATE
-                           ? benchmark::Counter::kIsIterationInvariantRate
-                           : benchmark::Counter::kAvgThreads;
-    from_c(state).counters[name] = benchmark::Counter(value, flags);
+    if (std::isfinite(value))
+        from_c(state).counters[name] = benchmark::Counter(value);
 }
 
 extern "C" void sattn_shim_label(sattn_shim_state *state, const char *text)
@@ -146,28 +85,12 @@ extern "C" bool sattn_shim_report_unrecognized(int argc, char **argv)
     return benchmark::ReportUnrecognizedArguments(argc, argv);
 }
 
-extern "C" size_t sattn_shim_run(sattn_shim_display display)
+extern "C" void sattn_shim_run(bool display)
 {
-    if (display == SATTN_SHIM_QUIET) {
-        QuietReporter reporter;
-        return benchmark::RunSpecifiedBenchmarks(&reporter);
-    }
-    if (display == SATTN_SHIM_STDERR) {
-        benchmark::ConsoleReporter reporter(benchmark::ConsoleReporter::OO_None);
-        reporter.SetOutputStream(&std::cerr);
-        reporter.SetErrorStream(&std::cerr);
-        return benchmark::RunSpecifiedBenchmarks(&reporter);
-    }
-    return benchmark::RunSpecifiedBenchmarks();
-}
-
-extern "C" void sattn_shim_shutdown(void)
-{
+    QuietReporter quiet;
+    if (display)
+        benchmark::RunSpecifiedBenchmarks();
+    else
+        benchmark::RunSpecifiedBenchmarks(&quiet);
     benchmark::Shutdown();
-}
-
-extern "C" const char *sattn_shim_version(void)
-{
-    static const std::string version = library_version();
-    return version.c_str();
 }

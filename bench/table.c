@@ -24,6 +24,8 @@ void sattn_table_free(sattn_table *table)
 bool sattn_table_add_row(sattn_table *table)
 {
     const size_t n_columns = (size_t)table->n_columns;
+    if (table->out_of_memory)
+        return false;
     if (table->n_rows == table->capacity) {
         const size_t capacity = table->capacity ? 2 * table->capacity : 16;
         void *const cells = realloc(table->cells, capacity * n_columns * sizeof table->cells[0]);
@@ -41,7 +43,7 @@ bool sattn_table_add_row(sattn_table *table)
 
 void sattn_table_set(sattn_table *table, int column, const char *format, ...)
 {
-    if (table->n_rows == 0)
+    if (table->n_rows == 0 || table->out_of_memory)
         return;
     const size_t cell = (table->n_rows - 1) * (size_t)table->n_columns + (size_t)column;
     va_list arguments;
@@ -108,4 +110,6 @@ void sattn_table_print(const sattn_table *table, FILE *file, bool with_header, i
         print_line(table, file, widths, indent, header_cell, 0);
     for (size_t r = 0; r < table->n_rows; ++r)
         print_line(table, file, widths, indent, body_cell, r);
+    if (table->out_of_memory)
+        fprintf(file, "%*s(out of memory: rows are missing)\n", indent, "");
 }

@@ -21,13 +21,14 @@ typedef struct sattn_table {
     int n_columns;
     size_t n_rows, capacity;
     char (*cells)[SATTN_TABLE_CELL_MAX]; /* [n_rows][n_columns] */
-    bool out_of_memory;                  /* some row is missing */
+    bool out_of_memory;                  /* rows are missing */
 } sattn_table;
 
 void sattn_table_init(sattn_table *table, const sattn_table_column *columns, int n_columns);
 void sattn_table_free(sattn_table *table);
 
-/* A new row of empty cells; false if memory ran out. */
+/* A new row of empty cells; false if memory ran out: then this row and all further ones are
+ * missing, and the printed table says so. */
 bool sattn_table_add_row(sattn_table *table);
 /* Sets a cell of the last row, printf style; longer text is cut. */
 #if defined(__GNUC__)

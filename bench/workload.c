@@ -9,8 +9,8 @@
 
 #include "bench/workload.h"
 
-#include "bench/real.h"
 #include "bench/verify/inputs.h"
+#include "bench/verify/real.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,9 @@
 #if !defined(_XOPEN_SOURCE)
 #define _XOPEN_SOURCE 700 /* mkdtemp, nftw */
 #endif
-#include "bench/environment.h"
+#include "bench/environment/cgroup.h"
+#include "bench/environment/environment.h"
+#include "bench/measure/taint.h"
 
 #include <ftw.h>
 #include <math.h>
@@ -309,17 +311,17 @@ static void test_caches(void **state)
     put_cache(2, "Unified\n", "2\n", "1536K\n");
     put_cache(3, "Unified\n", "3\n", "32M\n");
     sattn_environment_read(root, &environment);
-    assert_int_equal(environment.l1d_bytes, 48 * 1024);
-    assert_int_equal(environment.l2_bytes, 1536 * 1024);
-    assert_int_equal(environment.l3_bytes, 32 * 1024 * 1024);
-    assert_int_equal(environment.line_bytes, 64);
+    assert_int_equal(environment.caches.l1d_bytes, 48 * 1024);
+    assert_int_equal(environment.caches.l2_bytes, 1536 * 1024);
+    assert_int_equal(environment.caches.l3_bytes, 32 * 1024 * 1024);
+    assert_int_equal(environment.caches.line_bytes, 64);
     put_cache(0, "Data\n", "1\n", "many\n");
     put_cache(2, "Unified\n", "two\n", "1536K\n");
     put_cache(3, "Unified\n", "3\n", "-32M\n");
     sattn_environment_read(root, &environment);
-    assert_int_equal(environment.l1d_bytes, 0);
-    assert_int_equal(environment.l2_bytes, 0);
-    assert_int_equal(environment.l3_bytes, 0);
+    assert_int_equal(environment.caches.l1d_bytes, 0);
+    assert_int_equal(environment.caches.l2_bytes, 0);
+    assert_int_equal(environment.caches.l3_bytes, 0);
 }
 
 static void test_huge_pages(void **state)
@@ -347,29 +349,29 @@ static void test_empty_machine(void **state)
     (void)state;
     sattn_environment e;
     sattn_environment_read(root, &e);
-    assert_int_equal(e.l1d_bytes, 0);
-    assert_int_equal(e.cgroup_version, 0);
+    assert_int_equal(e.caches.l1d_bytes, 0);
+    assert_int_equal(e.cpus.cgroup_version, 0);
     assert_true(e.cpus.online >= 1 && e.cpus.affinity >= 1 && e.cpus.threads >= 1);
     assert_true(e.cpus.threads <= e.cpus.affinity);
     assert_string_equal(e.huge_pages, "unknown");
     const char *const texts[] = {e.cpu_model,
                                  e.features,
                                  e.isa,
-                                 e.arch,
+                                 e.build.arch,
                                  e.system,
                                  e.date,
-                                 e.compiler,
-                                 e.build_type,
-                                 e.c_flags,
-                                 e.kernel_flags,
-                                 e.commit,
-                                 e.library_version,
-                                 e.jansson_version,
-                                 e.benchmark_version,
+                                 e.build.compiler,
+                                 e.build.build_type,
+                                 e.build.c_flags,
+                                 e.build.kernel_flags,
+                                 e.build.commit,
+                                 e.build.library_version,
+                                 e.build.jansson_version,
+                                 e.build.benchmark_version,
                                  e.huge_pages};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i)
         assert_non_null(texts[i]);
-    assert_true(e.cpu_model[0] != '\0' && e.compiler[0] != '\0' && e.commit[0] != '\0');
+    assert_true(e.cpu_model[0] != '\0' && e.build.compiler[0] != '\0' && e.build.commit[0] != '\0');
     assert_int_equal(strlen(e.date), strlen("2000-01-01T00:00:00+00:00"));
 }
 

@@ -2,7 +2,9 @@
  *
  * test_measure.c: what a measurement does and counts. No check depends on how long anything takes:
  * kernels count their calls, and rounds are limited by number or by a budget of next to nothing. */
-#include "bench/measure.h"
+#include "bench/measure/measure.h"
+
+#include "bench/measure/clock.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -12,98 +14,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-/* ---- order statistics */
-
-static void expect_stat(sattn_stat s, int n, double median, double p10, double p90)
-{
-    assert_int_equal(s.n, n);
-    assert_true(fabs(s.median - median) < 1e-12);
-    assert_true(fabs(s.p10 - p10) < 1e-12);
-    assert_true(fabs(s.p90 - p90) < 1e-12);
-    assert_true(s.low <= s.median && s.median <= s.high);
-}
-
-static void test_stat_of_few(void **state)
-{
-    (void)state;
-    const sattn_stat none = sattn_stat_of(NULL, 0);
-    assert_int_equal(none.n, 0);
-    assert_true(isnan(none.median) && isnan(none.p10) && isnan(none.p90));
-    assert_true(isnan(none.low) && isnan(none.high));
-    double one[] = {7};
-    expect_stat(sattn_stat_of(one, 1), 1, 7, 7, 7);
-    double two[] = {4, 2};
-    const sattn_stat pair = sattn_stat_of(two, 2);
-    expect_stat(pair, 2, 3, 2.2, 3.8);
-    assert_true(pair.low == 2 && pair.high == 4);
-    double five[] = {5, 1, 4, 2, 3};
-    const sattn_stat all = sattn_stat_of(five, 5);
-    expect_stat(all, 5, 3, 1.4, 4.6);
-    assert_true(all.low == 1 && all.high == 5); /* the whole range */
-    assert_true(five[0] == 1 && five[4] == 5);  /* sorted in place */
-}
-
-static void test_stat_of_more(void **state)
-{
-    (void)state;
-    double even[] = {9, 1, 8, 2, 7, 3, 6, 4};
-    expect_stat(sattn_stat_of(even, 8), 8, 5, 1.7, 8.3);
-    double odd[] = {10, 0, 9, 1, 8, 2, 7, 3, 6, 4, 5};
-    expect_stat(sattn_stat_of(odd, 11), 11, 5, 1, 9);
-    double ties[] = {2, 1, 2, 2, 1, 2, 2};
-    expect_stat(sattn_stat_of(ties, 7), 7, 2, 1, 2);
-    double same[20];
-    for (int i = 0; i < 20; ++i)
-        same[i] = -0.5;
-    const sattn_stat s = sattn_stat_of(same, 20);
-    expect_stat(s, 20, -0.5, -0.5, -0.5);
-    assert_true(s.low == -0.5 && s.high == -0.5);
-}
-
-/* An infinite sample or a NaN stands behind all numbers and leaves the statistics before it alone.
- */
-static void test_stat_of_wrong_samples(void **state)
-{
-    (void)state;
-    const double wrong[] = {(double)INFINITY, (double)NAN};
-    for (int w = 0; w < 2; ++w)
-        for (int at = 0; at < 11; ++at) {
-            double samples[11];
-            for (int i = 0; i < 11; ++i)
-                samples[i] = i;
-            samples[at] = wrong[w];
-            samples[10] = at == 10 ? wrong[w] : at;
-            const sattn_stat s = sattn_stat_of(samples, 11);
-            assert_true(s.median == 5 && s.p10 == 1 && s.p90 == 9);
-            assert_true(!isfinite(samples[10]));
-        }
-    double all[] = {(double)NAN, (double)NAN, (double)NAN};
-    assert_true(isnan(sattn_stat_of(all, 3).median));
-    double infinite[] = {(double)INFINITY, 1, (double)INFINITY};
-    assert_true(isinf(sattn_stat_of(infinite, 3).median));
-}
-
-/* The median is between the order statistics of rank l and n + 1 - l unless fewer than l of n fair
- * coins show heads, or fewer than l tails. */
-static void test_interval_coverage(void **state)
-{
-    (void)state;
-    enum { MOST = 300 };
-    double samples[MOST];
-    for (int n = 6; n <= MOST; ++n) {
-        for (int i = 0; i < n; ++i)
-            samples[i] = i;
-        const sattn_stat s = sattn_stat_of(samples, n);
-        assert_true(s.low + s.high == n - 1);
-        double chance = pow(0.5, n), outside = 0;
-        for (int heads = 0; heads <= (int)s.low; ++heads) {
-            outside += 2 * chance;
-            chance *= (double)(n - heads) / (heads + 1);
-        }
-        assert_true(outside <= 0.05 && (n < 20 || outside > 0.01));
-    }
-}
 
 /* ---- kernels that count */
 
@@ -183,9 +93,9 @@ static void test_own_contexts(void **state)
         {.name = "a", .call = count, .prepare = prepare, .context = &counters[0]},
         {.name = "b", .call = count, .context = &counters[1]},
     };
-    const sattn_measure_plan plan = {.candidates = candidates, .n_candidates = 2, .baseline = 0};
+    const sattn_measure_plan plan = {.candidates = candidates, .n_candidates = 2};
     sattn_measure_result results[2];
-    assert_int_equal(sattn_measure(&plan, &short_run, results), 0);
+    assert_true(sattn_measure(&plan, &short_run, results));
     for (int c = 0; c < 2; ++c) {
         check_samples(&results[c]);
         assert_int_equal(results[c].rounds, 6);
@@ -200,7 +110,8 @@ static void test_own_contexts(void **state)
     assert_null(results[0].times);
 }
 
-/* The same kernel twice: both get a result, and the first is its own baseline. */
+/* The same kernel twice: both get a result, and each can be compared with the other and with
+ * itself. */
 static void test_same_kernel_twice(void **state)
 {
     (void)state;
@@ -209,32 +120,58 @@ static void test_same_kernel_twice(void **state)
         {.name = "kernel", .call = count, .context = &counters[0]},
         {.name = "kernel", .call = count, .context = &counters[1]},
     };
-    const sattn_measure_plan plan = {.candidates = candidates, .n_candidates = 2, .baseline = 0};
+    const sattn_measure_plan plan = {.candidates = candidates, .n_candidates = 2};
     sattn_measure_result results[2];
-    assert_int_equal(sattn_measure(&plan, &short_run, results), 0);
+    assert_true(sattn_measure(&plan, &short_run, results));
     for (int c = 0; c < 2; ++c) {
         check_samples(&results[c]);
-        assert_true(results[c].speedup.n >= 1 && results[c].speedup.median > 0);
-        assert_true(isfinite(results[c].speedup.low) && isfinite(results[c].speedup.high));
+        const sattn_stat ratio = sattn_measure_ratio(&results[c], &results[1 - c]);
+        assert_true(ratio.n >= 1 && ratio.median > 0);
+        assert_true(isfinite(ratio.low) && isfinite(ratio.high));
+        const sattn_stat self = sattn_measure_ratio(&results[c], &results[c]);
+        assert_true(self.median == 1 && self.p10 == 1 && self.p90 == 1);
     }
-    assert_true(results[0].speedup.median == 1 && results[0].speedup.p90 == 1);
     sattn_measure_free(results, 2);
+}
 
-    sattn_measure_plan without = plan;
-    without.baseline = 2;
-    assert_int_equal(sattn_measure(&without, &short_run, results), 0);
-    assert_int_equal(results[1].speedup.n, 0);
-    assert_true(isnan(results[1].speedup.median));
-    sattn_measure_free(results, 2);
+/* Ratios are taken within rounds, of the clean ones while there are enough. */
+static void test_ratio(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 8 };
+    double fast[ROUNDS], slow[ROUNDS];
+    bool fast_tainted[ROUNDS] = {false}, slow_tainted[ROUNDS] = {false};
+    for (int i = 0; i < ROUNDS; ++i) {
+        fast[i] = 1 + i; /* a drift that the pairs do not see */
+        slow[i] = 2 * fast[i];
+    }
+    fast[0] = 1000;
+    slow[5] = 1000;
+    fast_tainted[0] = slow_tainted[5] = true;
+    sattn_measure_result a = {
+        .rounds = ROUNDS, .min_rounds = 6, .round_times = fast, .round_tainted = fast_tainted};
+    sattn_measure_result b = {
+        .rounds = ROUNDS, .min_rounds = 6, .round_times = slow, .round_tainted = slow_tainted};
+    sattn_stat ratio = sattn_measure_ratio(&a, &b);
+    assert_int_equal(ratio.n, 6);
+    assert_true(ratio.p10 == 2 && ratio.median == 2 && ratio.p90 == 2);
+    ratio = sattn_measure_ratio(&b, &a);
+    assert_true(ratio.n == 6 && ratio.median == 0.5);
+    slow_tainted[7] = true; /* too few clean ones: all count */
+    ratio = sattn_measure_ratio(&a, &b);
+    assert_int_equal(ratio.n, ROUNDS);
+    assert_true(ratio.median == 2 && ratio.low < 1 && ratio.high > 100);
+    a.rounds = b.rounds = 0;
+    assert_int_equal(sattn_measure_ratio(&a, &b).n, 0);
 }
 
 static int rounds_with(const sattn_measure_options *options, void (*call)(void *))
 {
     counter c = {0};
     const sattn_measure_candidate candidate = {.name = "k", .call = call, .context = &c};
-    const sattn_measure_plan plan = {.candidates = &candidate, .n_candidates = 1, .baseline = 1};
+    const sattn_measure_plan plan = {.candidates = &candidate, .n_candidates = 1};
     sattn_measure_result result;
-    assert_int_equal(sattn_measure(&plan, options, &result), 0);
+    assert_true(sattn_measure(&plan, options, &result));
     const int rounds = result.rounds;
     sattn_measure_free(&result, 1);
     return rounds;
@@ -264,7 +201,7 @@ static void test_long_calls(void **state)
     const sattn_measure_plan plan = {.candidates = &candidate, .n_candidates = 1};
     const sattn_measure_options options = {.budget_s = 1e-9, .window_s = 1e-6};
     sattn_measure_result result;
-    assert_int_equal(sattn_measure(&plan, &options, &result), 0);
+    assert_true(sattn_measure(&plan, &options, &result));
     check_samples(&result);
     assert_int_equal(result.calls_per_window, 1);
     assert_int_equal(c.calls, 1 + 1 + result.rounds); /* calibration, one round of warming up */
@@ -275,7 +212,7 @@ static void test_nothing_to_measure(void **state)
 {
     (void)state;
     const sattn_measure_plan plan = {.n_candidates = 0};
-    assert_int_equal(sattn_measure(&plan, &short_run, NULL), 0);
+    assert_true(sattn_measure(&plan, &short_run, NULL));
 }
 
 typedef struct progress_log {
@@ -318,13 +255,10 @@ static void test_references(void **state)
         {.name = "both", .call = count, .context = &kernels[0], .work = {1, 20}},
         {.name = "one", .call = count, .context = &kernels[1], .work = {0, 20}},
     };
-    const sattn_measure_plan plan = {.candidates = candidates,
-                                     .n_candidates = 2,
-                                     .references = references,
-                                     .n_references = 2,
-                                     .baseline = 2};
+    const sattn_measure_plan plan = {
+        .candidates = candidates, .n_candidates = 2, .references = references, .n_references = 2};
     sattn_measure_result results[2];
-    assert_int_equal(sattn_measure(&plan, &short_run, results), 0);
+    assert_true(sattn_measure(&plan, &short_run, results));
     assert_true(loops[0].calls >= 6 && loops[1].calls >= 12);
     for (int c = 0; c < 2; ++c) {
         const sattn_measure_result *const r = &results[c];
@@ -358,7 +292,7 @@ static void test_no_op_that_claims_work(void **state)
     const sattn_measure_plan plan = {
         .candidates = &candidate, .n_candidates = 1, .references = &reference, .n_references = 1};
     sattn_measure_result result;
-    assert_int_equal(sattn_measure(&plan, &short_run, &result), 0);
+    assert_true(sattn_measure(&plan, &short_run, &result));
     assert_false(sattn_measure_valid(result.status));
     sattn_measure_free(&result, 1);
 }
@@ -374,7 +308,7 @@ static void test_no_op(void **state)
     sattn_measure_status status = SATTN_MEASURE_OK;
     for (int i = 0; i < 20 && status != SATTN_MEASURE_TOO_FAST; ++i) {
         sattn_measure_result result;
-        assert_int_equal(sattn_measure(&plan, &short_run, &result), 0);
+        assert_true(sattn_measure(&plan, &short_run, &result));
         status = result.status;
         sattn_measure_free(&result, 1);
     }
@@ -396,12 +330,9 @@ static void test_status_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stat_of_few),
-        cmocka_unit_test(test_stat_of_more),
-        cmocka_unit_test(test_stat_of_wrong_samples),
-        cmocka_unit_test(test_interval_coverage),
         cmocka_unit_test(test_own_contexts),
         cmocka_unit_test(test_same_kernel_twice),
+        cmocka_unit_test(test_ratio),
         cmocka_unit_test(test_number_of_rounds),
         cmocka_unit_test(test_long_calls),
         cmocka_unit_test(test_nothing_to_measure),

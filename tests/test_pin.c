@@ -2,7 +2,7 @@
  *
  * test_pin.c: binding the thread to one CPU, and giving it back what it had. */
 #define _GNU_SOURCE /* sched_getaffinity, mkdtemp, nftw */
-#include "bench/measure.h"
+#include "bench/environment/pin.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
  *
  * test_real.c: a padded batch of real activations (tests/data/minilm), layer by layer, through the
  * public API: against the oracle, within its bound, and against what the model itself computed. */
-#include "bench/real.h"
 #include "bench/verify/compare.h"
+#include "bench/verify/real.h"
 #include "dispatch/simdattn.h"
 #include "tests/support/harness.h"
 

@@ -73,12 +73,11 @@ static sattn_environment unknown_machine(void)
 {
     return (sattn_environment){
         .isa = "scalar",
-        .arch = "other",
         .cpus = {.online = 4, .affinity = 2, .quota = (double)INFINITY, .threads = 2},
         .load = {-1, -1, -1},
         .flush_to_zero = SATTN_UNKNOWN,
         .denormals_are_zero = SATTN_UNKNOWN,
-        .commit_dirty = SATTN_UNKNOWN,
+        .build = {.arch = "other", .commit_dirty = SATTN_UNKNOWN},
     };
 }
 

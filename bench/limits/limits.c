@@ -4,7 +4,8 @@
 #include "bench/limits/limits.h"
 
 #include "bench/limits/limits_loops.h"
-#include "bench/measure.h"
+#include "bench/measure/clock.h"
+#include "bench/measure/statistics.h"
 
 #include <string.h>
 
@@ -27,7 +28,7 @@ const sattn_limit_isa *sattn_limit_isas(size_t *count)
     return isas;
 }
 
-const sattn_limit_isa *sattn_limit_isa_by_name(const char *name)
+static const sattn_limit_isa *isa_by_name(const char *name)
 {
     for (size_t i = 0; i < sizeof isas / sizeof isas[0]; ++i)
         if (strcmp(isas[i].name, name) == 0)
@@ -40,11 +41,6 @@ const char *sattn_limit_name(sattn_limit_kind kind)
     return kind == SATTN_LIMIT_FMA ? "fma" : "read";
 }
 
-const char *sattn_limit_unit(sattn_limit_kind kind)
-{
-    return kind == SATTN_LIMIT_FMA ? "flop" : "byte";
-}
-
 static bool usable(const sattn_limit_isa *isa)
 {
     return isa != NULL && (isa->needs & ~sattn_cpu_this()->usable) == 0;
@@ -52,7 +48,7 @@ static bool usable(const sattn_limit_isa *isa)
 
 bool sattn_limit_init_fma(sattn_limit *limit, const char *isa)
 {
-    *limit = (sattn_limit){.kind = SATTN_LIMIT_FMA, .isa = sattn_limit_isa_by_name(isa)};
+    *limit = (sattn_limit){.kind = SATTN_LIMIT_FMA, .isa = isa_by_name(isa)};
     return usable(limit->isa);
 }
 
@@ -61,7 +57,7 @@ bool sattn_limit_init_read(sattn_limit *limit, const char *isa, const sattn_limi
 {
     *limit = (sattn_limit){
         .kind = SATTN_LIMIT_READ,
-        .isa = sattn_limit_isa_by_name(isa),
+        .isa = isa_by_name(isa),
         .buffers = buffers,
         .n_buffers = count,
         .streams = 1,

@@ -55,16 +55,11 @@ typedef struct sattn_limit_isa {
 
 /* The levels of this build, in the order of sattn_isas(). */
 const sattn_limit_isa *sattn_limit_isas(size_t *count);
-const sattn_limit_isa *sattn_limit_isa_by_name(const char *name); /* NULL: no such level */
 
-typedef enum sattn_limit_kind {
-    SATTN_LIMIT_FMA,
-    SATTN_LIMIT_READ,
-    SATTN_LIMIT_COUNT
-} sattn_limit_kind;
+/* The unit of work is a floating-point operation, or a byte. */
+typedef enum sattn_limit_kind { SATTN_LIMIT_FMA, SATTN_LIMIT_READ } sattn_limit_kind;
 
 const char *sattn_limit_name(sattn_limit_kind kind); /* "fma", "read" */
-const char *sattn_limit_unit(sattn_limit_kind kind); /* of its work: "flop", "byte" */
 
 /* A reference loop ready to run: its fields are set by the init functions. */
 typedef struct sattn_limit {

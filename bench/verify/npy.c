@@ -11,6 +11,7 @@
  * double quotes; spaces anywhere between tokens. Nothing else is taken. */
 #include "bench/verify/npy.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -290,7 +291,7 @@ bool sattn_npy_read(const char *path, sattn_npy_type type, int rank, sattn_npy *
         return fail(&reader, 0, "this machine is not little-endian");
     reader.file = fopen(path, "rb");
     if (!reader.file)
-        return fail(&reader, 0, "cannot open the file");
+        return fail(&reader, 0, "cannot open the file: %s", strerror(errno));
     const bool good = read_file(&reader, rank, array);
     fclose(reader.file);
     if (!good)

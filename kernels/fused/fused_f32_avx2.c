@@ -37,6 +37,10 @@ SATTN_INLINE void tile_step(__m256 acc[][2], int n, int n_vec, const float *scal
         acc[i][0] = _mm256_fmadd_ps(scalar, rows0, acc[i][0]);
         if (n_vec == 2)
             acc[i][1] = _mm256_fmadd_ps(scalar, rows1, acc[i][1]);
+#if defined(__clang__)
+        else
+            __asm__("" : : "x"(scalar)); /* or clang puts the sum into the scalar's register */
+#endif
     }
 }
 

@@ -225,6 +225,7 @@ static void weigh(const fused_prefill_state *st, int n_keys)
     for (int r = 0; r < st->n_vec * LANES; r += LANES) {
         float32x4_t m[2];
         float32x4_t sum[2];
+        SATTN_UNROLL(2)
         for (int c = 0; c < 2; ++c) {
             raise_reference(st, r + c * VEC);
             /* Where nothing but -inf was seen yet, exp(-inf - 0) is the 0 that is wanted. */
@@ -238,9 +239,11 @@ static void weigh(const fused_prefill_state *st, int n_keys)
         for (; left >= 2; left -= 2, s += 2 * WIDTH) {
             const float32x4_t p0 = weigh_one(s, m[0]);
             const float32x4_t p1 = weigh_one(s + VEC, m[1]);
+            SATTN_KEEP_ORDER(); /* four at once would leave constants no registers */
             sum[0] = vaddq_f32(vaddq_f32(sum[0], p0), weigh_one(s + WIDTH, m[0]));
             sum[1] = vaddq_f32(vaddq_f32(sum[1], p1), weigh_one(s + WIDTH + VEC, m[1]));
         }
+        SATTN_UNROLL(2)
         for (int c = 0; c < 2; ++c) {
             if (left > 0)
                 sum[c] = vaddq_f32(sum[c], weigh_one(s + c * VEC, m[c]));

@@ -39,21 +39,44 @@ SATTN_INLINE void vec_store_tail_f32x8(float *to, __m256i lanes, __m256 value)
     _mm256_maskstore_ps(to, lanes, value);
 }
 
+typedef struct vec_exp_table {
+    float log2e_lo[8], lowest[8], c6[8], c5[8], c4[8], c3[8], c2[8], c1[8], one[8];
+} vec_exp_table;
+
+#define VEC_LANES(x) x, x, x, x, x, x, x, x
+
 /* exp(t) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond (but below 88): 0 below
- * SATTN_EXP_LOWEST, at -inf too; a NaN stays one. */
+ * SATTN_EXP_LOWEST, at -inf too; a NaN stays one.
+ *
+ * Nine constants in registers leave seven of them to a loop, whose own values then live on the
+ * stack. So they are operands in memory; each call hides the table's address, or compilers would
+ * load them ahead of the loop. */
 SATTN_INLINE __m256 vec_exp_f32x8(__m256 t)
 {
+    static const _Alignas(32) vec_exp_table constants = {
+        .log2e_lo = {VEC_LANES(SATTN_LOG2E_LO)},
+        .lowest = {VEC_LANES(SATTN_EXP_LOWEST)},
+        .c6 = {VEC_LANES(SATTN_EXP2_C6)},
+        .c5 = {VEC_LANES(SATTN_EXP2_C5)},
+        .c4 = {VEC_LANES(SATTN_EXP2_C4)},
+        .c3 = {VEC_LANES(SATTN_EXP2_C3)},
+        .c2 = {VEC_LANES(SATTN_EXP2_C2)},
+        .c1 = {VEC_LANES(SATTN_EXP2_C1)},
+        .one = {VEC_LANES(1.0f)},
+    };
+    const vec_exp_table *table = &constants;
+    __asm__ volatile("" : "+r"(table));
     const __m256 log2e_hi = _mm256_set1_ps(SATTN_LOG2E_HI);
-    const __m256 alive = _mm256_cmp_ps(t, _mm256_set1_ps(SATTN_EXP_LOWEST), _CMP_NLT_UQ);
+    const __m256 alive = _mm256_cmp_ps(t, _mm256_load_ps(table->lowest), _CMP_NLT_UQ);
     const __m256 n = _mm256_round_ps(_mm256_mul_ps(t, log2e_hi), VEC_ROUND_NEAREST);
     __m256 r = _mm256_fmsub_ps(t, log2e_hi, n);
-    r = _mm256_fmadd_ps(t, _mm256_set1_ps(SATTN_LOG2E_LO), r);
-    __m256 p = _mm256_fmadd_ps(_mm256_set1_ps(SATTN_EXP2_C6), r, _mm256_set1_ps(SATTN_EXP2_C5));
-    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(SATTN_EXP2_C4));
-    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(SATTN_EXP2_C3));
-    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(SATTN_EXP2_C2));
-    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(SATTN_EXP2_C1));
-    p = _mm256_fmadd_ps(p, r, _mm256_set1_ps(1.0f));
+    r = _mm256_fmadd_ps(t, _mm256_load_ps(table->log2e_lo), r);
+    __m256 p = _mm256_fmadd_ps(_mm256_load_ps(table->c6), r, _mm256_load_ps(table->c5));
+    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->c4));
+    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->c3));
+    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->c2));
+    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->c1));
+    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->one));
     /* 2^n by adding n to the exponent: the result is a normal number wherever `alive` is set. A NaN
      * converts to INT32_MIN, whose shifted value is 0, so it passes. */
     const __m256i exponent = _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23);

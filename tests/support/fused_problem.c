@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * fused_problem.c: makes, runs and verifies one call of a fused kernel. */
+ * fused_problem.c: makes the operands of one call of a fused kernel, and runs it. */
 #include "tests/support/fused_problem.h"
 
 #include "bench/verify/inputs.h"
@@ -12,42 +12,7 @@
 
 enum { STREAM_Q = 1, STREAM_K, STREAM_V, STREAM_MASK, STREAM_BIAS };
 
-fused_shape fused_shape_plain(int64_t n_rows, int64_t n_k, int64_t d, int64_t d_v)
-{
-    const fused_shape shape = {.n_group = 1,
-                               .n_rows = n_rows,
-                               .n_k = n_k,
-                               .d = d,
-                               .d_v = d_v,
-                               .i1 = n_rows,
-                               .j1 = n_k,
-                               .scale = (float)(1.0 / sqrt((double)d)),
-                               .visible_percent = 70};
-    return shape;
-}
-
-void fused_shape_vary(fused_shape *shape, test_random *random)
-{
-    shape->placement = test_random_chance(random, 50) ? TEST_END_FLUSH : TEST_START_FLUSH;
-    shape->heads_in_rows = test_random_chance(random, 30);
-    for (int operand = 0; operand < OPERAND_COUNT; ++operand) {
-        shape->row_gap[operand] = test_random_chance(random, 50) ? 0 : test_random_below(random, 9);
-        if (test_random_chance(random, 30))
-            shape->distance[operand] = 4 * (size_t)test_random_below(random, 16);
-    }
-    shape->k_repeats = test_random_chance(random, 3);
-    shape->v_repeats = test_random_chance(random, 3);
-    shape->q_is_shared = test_random_chance(random, 5);
-    shape->causal = test_random_chance(random, 40);
-    shape->causal_offset =
-        test_random_below(random, shape->n_rows + shape->n_k + 3) - shape->n_rows - 1;
-    shape->mask = (problem_mask)(test_random_below(random, 4) % 3);
-    shape->mask_by_group = test_random_chance(random, 50);
-    shape->mask_by_row = test_random_chance(random, 50);
-    shape->mask_by_key = test_random_chance(random, 80);
-    shape->visible_percent = 10 + (int)test_random_below(random, 90);
-    shape->without_statistics = test_random_chance(random, 10);
-}
+/* ---- values */
 
 static uint64_t place(int64_t g, int64_t i, int64_t x)
 {
@@ -130,6 +95,8 @@ static void fill_mask(fused_problem *p)
                         visible ? sattn_random_normal(p->seed, STREAM_BIAS, at) : -INFINITY;
             }
 }
+
+/* ---- operands */
 
 static test_extents float_extents(int64_t n_groups, int64_t n_rows, int64_t n_columns, int64_t gap)
 {
@@ -261,28 +228,12 @@ void fused_problem_free(fused_problem *problem)
     test_operand_free(&problem->scratch);
 }
 
-void fused_shape_print(const fused_shape *s, char *text, size_t size)
-{
-    static const char *const masks[] = {"no mask", "bool mask", "additive mask"};
-    static const char *const data[] = {"normal", "equal keys", "stairs", "-0"};
-    char causal[48] = "not causal";
-    if (s->causal)
-        snprintf(causal, sizeof causal, "causal %+lld", (long long)s->causal_offset);
-    snprintf(text, size,
-             "rows %lld..%lld of %lld, group %lld, keys %lld..%lld of %lld, d %lld, d_v %lld, %s, "
-             "%s (%s%s%s)%s%s, %s, %s flush",
-             (long long)s->i0, (long long)s->i1, (long long)s->n_rows, (long long)s->n_group,
-             (long long)s->j0, (long long)s->j1, (long long)s->n_k, (long long)s->d,
-             (long long)s->d_v, causal, masks[s->mask], s->mask_by_group ? "g" : "1",
-             s->mask_by_row ? "i" : "1", s->mask_by_key ? "j" : "1", s->partial ? ", partial" : "",
-             s->o_is_q ? ", o is q" : "", data[s->data],
-             s->placement == TEST_END_FLUSH ? "end" : "start");
-}
+/* ---- the call */
 
-static void fail(const fused_problem *p, test_run *run, const char *what)
+void fused_problem_fail(const fused_problem *problem, test_run *run, const char *what)
 {
     char shape[400];
-    fused_shape_print(&p->shape, shape, sizeof shape);
+    fused_shape_print(&problem->shape, shape, sizeof shape);
     test_fail(run, "%s [%s]", what, shape);
 }
 
@@ -293,11 +244,9 @@ static void check_surroundings(fused_problem *p, test_run *run)
     test_operand *const o = &p->operand[s->o_is_q ? OPERAND_Q : OPERAND_O];
     test_operand *const stats = &p->operand[OPERAND_STATS];
     if (!s->o_is_q && test_operand_has_canary(o, s->i0, s->i1))
-        fail(p, run, "an element of o was not written");
+        fused_problem_fail(p, run, "an element of o was not written");
     test_operand after = *o; /* what was there before stays remembered for the oracle */
-    after.before = malloc(o->n_bytes);
-    if (!after.before)
-        exit(2);
+    after.before = test_allocate(o->n_bytes);
     memcpy(after.before, o->before, o->n_bytes);
     test_operand_accept(&after, s->i0, s->i1);
     if (!s->without_statistics)
@@ -306,7 +255,7 @@ static void check_surroundings(fused_problem *p, test_run *run)
                 for (int64_t i = s->i0; i < s->i1; ++i) {
                     float *const at = test_operand_f32(stats, statistic, g) + i;
                     if (test_is_canary(*at))
-                        fail(p, run, "a row's statistics were not written");
+                        fused_problem_fail(p, run, "a row's statistics were not written");
                     memcpy(stats->before + ((unsigned char *)at - stats->pages), at, sizeof *at);
                 }
     for (int operand = 0; operand < OPERAND_COUNT; ++operand) {
@@ -316,7 +265,7 @@ static void check_surroundings(fused_problem *p, test_run *run)
             char what[128];
             snprintf(what, sizeof what, "%s was written where it must not be, at byte %lld",
                      names[operand], (long long)at);
-            fail(p, run, what);
+            fused_problem_fail(p, run, what);
         }
     }
     free(after.before);
@@ -334,156 +283,10 @@ void fused_problem_run(fused_problem *problem, test_run *run)
         test_operand_seal(&problem->operand[operand]);
     run->kernel->fn.fused(&problem->args);
     if (test_fp_control() != control) {
-        fail(problem, run, "the floating-point control state was changed");
+        fused_problem_fail(problem, run, "the floating-point control state was changed");
         test_fp_control_set(control);
     }
     check_surroundings(problem, run);
-}
-
-int64_t fused_key_limit(const fused_shape *shape, int64_t i)
-{
-    const int64_t far = (int64_t)1 << 40; /* beyond every row and key */
-    if (!shape->causal)
-        return shape->j1;
-    const int64_t offset = shape->causal_offset > far    ? far
-                           : shape->causal_offset < -far ? -far
-                                                         : shape->causal_offset;
-    const int64_t limit = i + offset + 1;
-    return limit > shape->j1 ? shape->j1 : limit < shape->j0 ? shape->j0 : limit;
-}
-
-/* The row as the oracle sees it: operands as they were before the call. */
-static sattn_ref_row_args row_args(const fused_problem *p, int64_t g, int64_t i)
-{
-    const fused_shape *const s = &p->shape;
-    const test_operand *const mask = &p->operand[OPERAND_MASK];
-    const sattn_ref_row_args row = {
-        .q = test_operand_sealed_f32(&p->operand[OPERAND_Q], g, i),
-        .k = test_operand_sealed_f32(&p->operand[OPERAND_K], 0, 0),
-        .v = test_operand_sealed_f32(&p->operand[OPERAND_V], 0, 0),
-        .k_stride = p->args.k_stride,
-        .v_stride = p->args.v_stride,
-        .d = s->d,
-        .d_v = s->d_v,
-        .key_begin = s->j0,
-        .key_end = fused_key_limit(s, i),
-        .scale = (double)p->args.scale,
-        .mask_bool = s->mask == PROBLEM_BOOL ? test_operand_sealed_u8(mask, g, i) : NULL,
-        .mask_add = s->mask == PROBLEM_ADDITIVE ? test_operand_sealed_f32(mask, g, i) : NULL,
-        .mask_key_stride = s->mask_by_key,
-    };
-    return row;
-}
-
-typedef struct row_memory {
-    double *block;
-    sattn_ref_row_result result;
-    double *bound;
-} row_memory;
-
-static row_memory row_memory_make(const fused_shape *s)
-{
-    row_memory memory = {.block = malloc((size_t)(3 * s->d_v + 3 * s->n_k + 1) * sizeof(double))};
-    if (!memory.block)
-        exit(2);
-    memory.result.o = memory.block;
-    memory.result.magnitude = memory.result.o + s->d_v;
-    memory.bound = memory.result.magnitude + s->d_v;
-    memory.result.weights = memory.bound + s->d_v;
-    memory.result.logits = memory.result.weights + s->n_k;
-    memory.result.dot_sizes = memory.result.logits + s->n_k;
-    return memory;
-}
-
-static void verify_row(const fused_problem *p, test_run *run, row_memory *memory, int64_t g,
-                       int64_t i, const float *o, const float *lse, int64_t n_splits)
-{
-    const sattn_ref_row_args args = row_args(p, g, i);
-    const sattn_verify_place at = {.head = g, .row = i};
-    sattn_bound_params params = sattn_bound_defaults();
-    params.n_splits = n_splits;
-    sattn_ref_row(&args, &memory->result);
-    sattn_verify_result result;
-    sattn_verify_result_init(&result);
-    sattn_verify_row(&args, &memory->result, &params, o, lse, at, memory->bound, &result);
-    if (!sattn_verify_passed(&result)) {
-        char text[400];
-        sattn_verify_describe(&result, text, sizeof text);
-        fail(p, run, text);
-    }
-}
-
-void fused_problem_verify_row(const fused_problem *problem, test_run *run, int64_t g, int64_t i,
-                              const float *o, double lse, int64_t n_splits)
-{
-    const float lse_f32 = (float)lse;
-    row_memory memory = row_memory_make(&problem->shape);
-    verify_row(problem, run, &memory, g, i, o, &lse_f32, n_splits);
-    free(memory.block);
-}
-
-/* A row of a partial result as the whole would have it. */
-static void normalise(float *to, const float *o, int64_t d_v, float row_max, float row_sum)
-{
-    const bool is_empty = row_sum == 0.0f;
-    const bool is_nan = !is_empty && row_max == -INFINITY;
-    for (int64_t y = 0; y < d_v; ++y)
-        to[y] = is_empty ? o[y] : is_nan ? NAN : (float)((double)o[y] / (double)row_sum);
-}
-
-/* The reference value trails the maximum by at most the lazy threshold and never leads it, but for
- * the rounding of the scores. */
-static void check_statistics(const fused_problem *p, test_run *run, const row_memory *memory,
-                             int64_t n_keys, float row_max, float row_sum)
-{
-    const sattn_ref_row_result *const row = &memory->result;
-    if (row->n_visible == 0 && (row_max != -INFINITY || row_sum != 0.0f))
-        fail(p, run, "a row that sees no key has not row_max -inf and row_sum 0");
-    if (row->n_visible > 0 && !isnan(row_sum) && !(row_sum > 0.0f))
-        fail(p, run, "keys are visible, but row_sum is not above 0");
-    if (row->n_visible > 0 && row->lse == (double)-INFINITY && row_max != -INFINITY)
-        fail(p, run, "every visible score is -inf, but row_max is not");
-    if (row->is_nan || row->n_visible == 0)
-        return;
-    double dot_size = 0;
-    for (int64_t at = 0; at < n_keys; ++at)
-        if (isfinite(row->logits[at]))
-            dot_size = fmax(dot_size, row->dot_sizes[at]);
-    const double slack =
-        (double)(p->shape.d + 4) * SATTN_UNIT_ROUNDOFF * (dot_size + fabs(row->max_logit)) + 1e-6;
-    const double trail = row->max_logit - (double)row_max;
-    if (!(trail <= (double)SATTN_LAZY_THRESHOLD + slack && trail >= -slack))
-        fail(p, run, "row_max is further from the row's maximum than the lazy threshold");
-}
-
-void fused_problem_verify(const fused_problem *problem, test_run *run)
-{
-    const fused_shape *const s = &problem->shape;
-    row_memory memory = row_memory_make(s);
-    float *const normalised = malloc((size_t)s->d_v * sizeof(float));
-    if (!normalised)
-        exit(2);
-    for (int64_t g = 0; g < s->n_group; ++g)
-        for (int64_t i = s->i0; i < s->i1; ++i) {
-            const float *o =
-                test_operand_f32(&problem->operand[s->o_is_q ? OPERAND_Q : OPERAND_O], g, i);
-            if (s->without_statistics) {
-                verify_row(problem, run, &memory, g, i, o, NULL, 1);
-                continue;
-            }
-            const float row_max = test_operand_f32(&problem->operand[OPERAND_STATS], 0, g)[i];
-            const float row_sum = test_operand_f32(&problem->operand[OPERAND_STATS], 1, g)[i];
-            if (s->partial) {
-                normalise(normalised, o, s->d_v, row_max, row_sum);
-                o = normalised;
-            }
-            const float lse = (float)((double)row_max + log((double)row_sum));
-            verify_row(problem, run, &memory, g, i, o, &lse, 1);
-            check_statistics(problem, run, &memory, fused_key_limit(s, i) - s->j0, row_max,
-                             row_sum);
-        }
-    free(normalised);
-    free(memory.block);
 }
 
 void fused_problem_check(test_run *run, const fused_shape *shape, uint64_t seed)
@@ -493,34 +296,4 @@ void fused_problem_check(test_run *run, const fused_shape *shape, uint64_t seed)
     fused_problem_run(&problem, run);
     fused_problem_verify(&problem, run);
     fused_problem_free(&problem);
-}
-
-void fused_problem_same_bits(test_run *run, const fused_problem *got, int64_t g, int64_t i,
-                             const fused_problem *want, int64_t g_want, int64_t i_want,
-                             const char *what)
-{
-    const test_operand *const o_got = &got->operand[got->shape.o_is_q ? OPERAND_Q : OPERAND_O];
-    const test_operand *const o_want = &want->operand[want->shape.o_is_q ? OPERAND_Q : OPERAND_O];
-    const float *const a = test_operand_f32(o_got, g, i);
-    const float *const b = test_operand_f32(o_want, g_want, i_want);
-    char text[256];
-    for (int64_t y = 0; y < got->shape.d_v; ++y)
-        if (memcmp(&a[y], &b[y], sizeof a[y]) != 0) {
-            snprintf(text, sizeof text,
-                     "other bits %s: head %lld row %lld column %lld: %.9g, but %.9g", what,
-                     (long long)g, (long long)i, (long long)y, (double)a[y], (double)b[y]);
-            fail(got, run, text);
-            return;
-        }
-    for (int64_t statistic = 0; statistic < 2 && !got->shape.without_statistics; ++statistic) {
-        const float x = test_operand_f32(&got->operand[OPERAND_STATS], statistic, g)[i];
-        const float y = test_operand_f32(&want->operand[OPERAND_STATS], statistic, g_want)[i_want];
-        if (memcmp(&x, &y, sizeof x) != 0) {
-            snprintf(text, sizeof text, "other %s %s: head %lld row %lld: %.9g, but %.9g",
-                     statistic ? "row_sum" : "row_max", what, (long long)g, (long long)i, (double)x,
-                     (double)y);
-            fail(got, run, text);
-            return;
-        }
-    }
 }

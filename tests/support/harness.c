@@ -6,6 +6,7 @@
 
 #include "bench/verify/inputs.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,6 +59,16 @@ static uint64_t hash_text(const char *text)
 uint64_t test_step_seed(const test_run *run)
 {
     return sattn_random_bits(run->seed, hash_text(run->group), (uint64_t)run->step);
+}
+
+void *test_allocate(size_t size)
+{
+    void *const memory = malloc(size ? size : 1);
+    if (!memory) {
+        fprintf(stderr, "%s: no memory for %zu bytes\n", program_name, size);
+        exit(EXIT_USAGE);
+    }
+    return memory;
 }
 
 bool test_step(test_run *run, test_weight weight)
@@ -199,6 +210,14 @@ static int usage(const char *argument)
     return EXIT_USAGE;
 }
 
+static bool parse_number(const char *text, int64_t *number)
+{
+    char *end;
+    errno = 0;
+    *number = strtoll(text, &end, 10);
+    return end != text && *end == '\0' && errno == 0 && *number >= 0;
+}
+
 static int run_all(test_run *run, const test_group *groups, size_t n_groups)
 {
     bool any = false;
@@ -219,17 +238,18 @@ int test_main(int argc, char **argv, const test_group *groups, size_t n_groups)
 {
     test_run run = {.seed = 1, .only_step = -1, .divisor = SATTN_TEST_DIVISOR};
     const char *kernel = NULL;
+    int64_t number;
     program_name = argv[0];
     for (int i = 1; i < argc; ++i) {
         const char *const value = strchr(argv[i], '=') ? strchr(argv[i], '=') + 1 : "";
         if (strncmp(argv[i], "--kernel=", 9) == 0)
             kernel = value;
-        else if (strncmp(argv[i], "--seed=", 7) == 0)
-            run.seed = strtoull(value, NULL, 10);
+        else if (strncmp(argv[i], "--seed=", 7) == 0 && parse_number(value, &number))
+            run.seed = (uint64_t)number;
         else if (strncmp(argv[i], "--group=", 8) == 0)
             run.only_group = value;
-        else if (strncmp(argv[i], "--step=", 7) == 0)
-            run.only_step = strtoll(value, NULL, 10);
+        else if (strncmp(argv[i], "--step=", 7) == 0 && parse_number(value, &number))
+            run.only_step = number;
         else if (strncmp(argv[i], "--covers=", 9) == 0)
             return check_cover(value, SATTN_OP_fused);
         else if (strcmp(argv[i], "--list") == 0) {

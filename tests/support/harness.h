@@ -59,6 +59,9 @@ void test_not_run(test_run *run, const char *reason);
 /* Reports a failure of the step that runs. */
 void test_fail(test_run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Memory that is there: without any, the program says so and ends. Freed with free(). */
+void *test_allocate(size_t size);
+
 /* A seed of the step's own. */
 uint64_t test_step_seed(const test_run *run);
 

@@ -4,8 +4,8 @@
  *
  * A directory holds lengths.npy, int64 [batch], and for each layer L and batch entry b the files
  * layer{L}_entry{b}_{q,k,v,o}.npy, float32 [heads, tokens, d], padded to the longest entry. */
-#ifndef SATTN_BENCH_REAL_H
-#define SATTN_BENCH_REAL_H
+#ifndef SATTN_BENCH_VERIFY_REAL_H
+#define SATTN_BENCH_VERIFY_REAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  *
  * real.c: stacks the files of one captured layer into dense batch tensors. Every file must have the
  * same shape; lengths must lie within it. */
-#include "bench/real.h"
+#include "bench/verify/real.h"
 
 #include "bench/verify/npy.h"
 

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * calls.c: the loops that are timed. */
+#include "bench/measure/calls.h"
+
+#include <stddef.h>
+
+void sattn_prepare_calls(const sattn_measure_candidate *candidate)
+{
+    if (candidate->prepare != NULL)
+        candidate->prepare(candidate->context);
+}
+
+sattn_window sattn_run_calls(const sattn_measure_candidate *candidate, int64_t calls)
+{
+    void (*const call)(void *) = candidate->call;
+    void *const context = candidate->context;
+    const sattn_window start = sattn_window_begin();
+    for (int64_t i = 0; i < calls; ++i) {
+        call(context);
+        sattn_keep(context);
+    }
+    return sattn_window_end(start);
+}
+
+sattn_window sattn_run_reference(const sattn_measure_reference *reference, int64_t work,
+                                 int64_t *done)
+{
+    const sattn_window start = sattn_window_begin();
+    *done = reference->run(reference->context, work);
+    return sattn_window_end(start);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * window.h: a window of time, read from all clocks and counters at both ends.
+ *
+ *   const sattn_window start = sattn_window_begin();
+ *   work
+ *   const sattn_window done = sattn_window_end(start);    differences */
+#ifndef SATTN_BENCH_MEASURE_WINDOW_H
+#define SATTN_BENCH_MEASURE_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Share of a window that the thread must have spent off the CPU for a preemption to matter. */
+#define SATTN_WINDOW_AWAY 0.005
+
+typedef struct sattn_window {
+    int64_t ns;        /* wall */
+    int64_t cpu_ns;    /* processor time of all threads of the process */
+    int64_t thread_ns; /* processor time of this thread */
+    int64_t switches;  /* involuntary context switches of this thread; -1: not known */
+} sattn_window;
+
+sattn_window sattn_window_begin(void);
+sattn_window sattn_window_end(sattn_window start);
+
+/* The thread was off the CPU against its will for a noticeable part of the window. */
+bool sattn_window_preempted(const sattn_window *done);
+/* The time that a window counts for: wall time. Of a preempted one the best that can be said is how
+ * long it was on the CPU, if this is the only thread that works; it stays preempted. */
+int64_t sattn_window_charged_ns(const sattn_window *done);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fused_shape.h: what one call of a fused kernel is given: sizes, ranges, kinds of data and of
+ * mask, and how the operands lie in memory. */
+#ifndef SATTN_TESTS_SUPPORT_FUSED_SHAPE_H
+#define SATTN_TESTS_SUPPORT_FUSED_SHAPE_H
+
+#include "tests/support/buffers.h"
+#include "tests/support/harness.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum problem_data {
+    PROBLEM_NORMAL, /* q, k, v ~ N(0, 1) */
+    PROBLEM_EQUAL,  /* every key is the same */
+    PROBLEM_STAIRS, /* scores of stair_height * (key / stair_keys) and a little noise; scale 1 */
+    PROBLEM_MINUS_ZERO, /* q, k and v are -0 */
+} problem_data;
+
+typedef enum problem_mask { PROBLEM_NO_MASK, PROBLEM_BOOL, PROBLEM_ADDITIVE } problem_mask;
+
+enum { OPERAND_Q, OPERAND_K, OPERAND_V, OPERAND_O, OPERAND_MASK, OPERAND_STATS, OPERAND_COUNT };
+
+/* Zero means the plain case everywhere; see fused_shape_plain. */
+typedef struct fused_shape {
+    int64_t n_group, n_rows, n_k, d, d_v;
+    int64_t i0, i1, j0, j1; /* ranges to compute; Q and K, V hold the canary outside of them */
+    float scale;
+    bool causal;
+    int64_t causal_offset;
+    bool partial;
+    bool without_statistics;
+    bool o_is_q; /* d == d_v */
+    problem_data data;
+    float stair_height;
+    int64_t stair_keys;
+    problem_mask mask;
+    bool mask_by_group, mask_by_row, mask_by_key; /* false: broadcast */
+    int visible_percent;                          /* of the mask's entries */
+    /* layout */
+    int64_t row_gap[OPERAND_COUNT];         /* elements between the end of a row and the next */
+    bool k_repeats, v_repeats, q_is_shared; /* row strides 0; group stride 0 */
+    bool heads_in_rows;                     /* heads of the group side by side in each row */
+    test_placement placement;
+    size_t distance[OPERAND_COUNT]; /* from the flush side, bytes; a multiple of the element size */
+} fused_shape;
+
+/* One head, statistics on, scale 1/sqrt(d), all rows and keys. */
+fused_shape fused_shape_plain(int64_t n_rows, int64_t n_k, int64_t d, int64_t d_v);
+
+/* Random mask, causal limit, gaps, strides and placement for a plain shape. */
+void fused_shape_vary(fused_shape *shape, test_random *random);
+
+/* Keys [j0, *end) are visible to row i, as far as length and causal limit go. */
+int64_t fused_key_limit(const fused_shape *shape, int64_t i);
+
+/* "rows 3..7 of 9, group 2, keys 0..19 of 19, d 8, ..." */
+void fused_shape_print(const fused_shape *shape, char *text, size_t size);
+
+#endif
