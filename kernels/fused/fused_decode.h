@@ -45,6 +45,7 @@ typedef struct fused_decode_state {
                * [vectors of a row][n][lanes] */
     float *s; /* [n_rows][FUSED_DECODE_KEYS] scores, then weights */
     float *o; /* [n_rows][o_pitch] */
+    float *sum;                       /* [2][o_pitch] AV product of a block, for one or two rows */
     float row_max[FUSED_DECODE_ROWS]; /* reference value m, -inf until a key was seen */
     float row_sum[FUSED_DECODE_ROWS];
     float block_max[FUSED_DECODE_ROWS]; /* maximum over the visible keys of the block */
@@ -229,16 +230,18 @@ static inline void fused_decode_store(const sattn_fused_args *a, const fused_dec
     }
 }
 
-/* Keys of a block, a divisor of SATTN_KEY_BLOCK. Long blocks save setting up tiles; short ones keep
- * wide rows of K and V in the first caches for all groups of rows. It follows from the widths
- * alone, or a row's bits would depend on its neighbours. */
+/* Keys of a block, a divisor of SATTN_KEY_BLOCK. Long blocks let K and V stream. Short ones are for
+ * rows of which they, and not long ones, stay in the first cache for all groups of rows. It follows
+ * from the widths alone, or a row's bits would depend on its neighbours. */
 static inline int64_t fused_decode_block_keys(const sattn_fused_args *a)
 {
-    return a->d + a->d_v <= 192 ? FUSED_DECODE_KEYS : FUSED_DECODE_KEYS / 2;
+    const int64_t width = a->d + a->d_v;
+    return width > 192 && width <= 320 ? FUSED_DECODE_KEYS / 2 : FUSED_DECODE_KEYS;
 }
 
-/* Several rows side by side, or half a row of V, is an order that hardware prefetchers lose. So
- * each line that is read prefetches the one that lies a number of rows ahead; how far, in bytes. */
+/* Tiles of several query rows read K and V more slowly than memory brings them, and V by halves of
+ * a row, an order that hardware prefetchers lose. So each line that is read prefetches the one that
+ * lies a number of rows ahead; how far, in bytes. */
 static inline int64_t fused_decode_ahead(const sattn_fused_args *a, int64_t width, int64_t stride)
 {
     const int64_t element = (int64_t)sizeof(float);
@@ -292,6 +295,7 @@ static inline void fused_decode(const sattn_fused_args *a, const fused_decode_op
     st.q = a->scratch;
     st.s = st.q + FUSED_DECODE_ROWS * ((st.q_pitch + 15) / 16 * 16);
     st.o = st.s + FUSED_DECODE_ROWS * FUSED_DECODE_KEYS;
+    st.sum = st.o + FUSED_DECODE_ROWS * st.o_pitch;
     fused_strip strip;
     for (int64_t first = 0; first < n_rows; first += FUSED_DECODE_ROWS) {
         const int64_t left = n_rows - first;

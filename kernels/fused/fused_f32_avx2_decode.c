@@ -4,15 +4,17 @@
  *
  * The method is in fused_decode.h; here are its steps. Scores: 8 accumulators, for 1 row x 8 keys,
  * 2 x 4 or 4 x 2 (3 x 2), each over all features, then one transposing reduction. AV: rows x
- * vectors of output columns in registers, one broadcast weight per row and key. Where a span of
- * columns is too narrow for enough chains of additions, its keys are dealt to two accumulators. */
+ * vectors of output columns in registers, one broadcast weight per row and key. A single row has no
+ * use for V but once, so there the speed of memory counts: wide rows of V are read from front to
+ * back, a few side by side, and added to a row of sums that stays in the first cache. */
 #include "kernels/fused/fused_decode.h"
 #include "kernels/vec/vec_avx2.h"
 
 enum {
     LANES = 8,
-    TILE = 9, /* most accumulators of a register tile */
-    SPAN = 8, /* vectors of columns that one row of weights meets at a time */
+    TILE = 9,    /* most accumulators of a register tile */
+    COLUMNS = 8, /* most vectors of columns of a register tile */
+    STREAMS = 8, /* most rows of V that are read side by side */
 };
 
 void sattn_fused_f32_avx2_decode(const sattn_fused_args *args);
@@ -24,7 +26,8 @@ SATTN_INLINE __m256 in_register(__m256 loaded)
     return loaded;
 }
 
-/* One vector of features; a cache line holds two, so half of the rows prefetch at each `turn`. */
+/* One vector of features; a cache line holds two, so half of the rows prefetch at each `turn`, 0 or
+ * 1, and none at any other. */
 SATTN_INLINE void dot_step(__m256 *acc, const float *q, const float *const *k, int64_t x,
                            int64_t ahead, const int n_rows, const int n_keys, const int turn)
 {
@@ -48,19 +51,21 @@ SATTN_INLINE void dot_step(__m256 *acc, const float *q, const float *const *k, i
 
 /* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys) */
 SATTN_INLINE void dot_tile(__m256 *acc, const float *q, const float *const *k, int64_t d,
-                           int64_t ahead, const int n_rows, const int n_keys)
+                           int64_t ahead, const int n_rows, const int n_keys, const bool fetch)
 {
+    const int even = fetch ? 0 : 2;
+    const int odd = fetch ? 1 : 2;
     SATTN_UNROLL(8)
     for (int i = 0; i < n_rows * n_keys; ++i)
         acc[i] = _mm256_setzero_ps();
     int64_t x = 0;
     SATTN_NO_UNROLL
     for (; x + 2 * LANES <= d; x += 2 * LANES, q += 2 * n_rows * LANES) {
-        dot_step(acc, q, k, x, ahead, n_rows, n_keys, 0);
-        dot_step(acc, q + n_rows * LANES, k, x + LANES, ahead, n_rows, n_keys, 1);
+        dot_step(acc, q, k, x, ahead, n_rows, n_keys, even);
+        dot_step(acc, q + n_rows * LANES, k, x + LANES, ahead, n_rows, n_keys, odd);
     }
     if (x + LANES <= d) {
-        dot_step(acc, q, k, x, ahead, n_rows, n_keys, 0);
+        dot_step(acc, q, k, x, ahead, n_rows, n_keys, even);
         x += LANES;
         q += n_rows * LANES;
     }
@@ -118,7 +123,7 @@ SATTN_INLINE void store_max(float *block_max, __m256 max_f32x8, const int n_rows
 }
 
 SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *block, int r,
-                             const int n_rows, const int n_keys)
+                             const int n_rows, const int n_keys, const bool fetch)
 {
     const int64_t d = st->d;
     const int64_t stride = block->k_stride;
@@ -131,7 +136,7 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
         const float *rows[8];
         __m256 acc[8];
         fused_decode_rows(rows, k, stride, left, n_keys);
-        dot_tile(acc, q, rows, d, ahead, n_rows, n_keys);
+        dot_tile(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
         SATTN_UNROLL(8)
         for (int i = n_rows * n_keys; i < 8; ++i)
             acc[i] = _mm256_setzero_ps();
@@ -142,18 +147,22 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
     store_max(st->block_max + r, max_f32x8, n_rows, n_keys);
 }
 
+/* For one row, eight keys side by side are streams that hardware follows by itself, unless the rows
+ * of K are short. */
 static void score(fused_decode_state *st, const fused_decode_block *block)
 {
     for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
         n_rows = fused_decode_group(st, r);
         if (n_rows == 4)
-            score_rows(st, block, r, 4, 2);
+            score_rows(st, block, r, 4, 2, true);
         else if (n_rows == 3)
-            score_rows(st, block, r, 3, 2);
+            score_rows(st, block, r, 3, 2, true);
         else if (n_rows == 2)
-            score_rows(st, block, r, 2, 4);
+            score_rows(st, block, r, 2, 4, true);
+        else if (st->d < COLUMNS * LANES)
+            score_rows(st, block, r, 1, 8, true);
         else
-            score_rows(st, block, r, 1, 8);
+            score_rows(st, block, r, 1, 8, false);
     }
 }
 
@@ -196,24 +205,33 @@ static float exp_of_one(float t)
     return _mm256_cvtss_f32(vec_exp_f32x8(_mm256_set1_ps(t)));
 }
 
-/* What the AV tiles of one group of rows work on. */
+/* What the AV product of one group of rows works on. */
 typedef struct av_step {
     const float *s;
     float *o;
     const float *v;
+    float *sum;
     int64_t o_pitch, v_stride, v_ahead;
+    int64_t n_vecs; /* whole vectors of columns */
     int n_keys;
-    __m256i tail; /* lanes of the last, partial vector */
+    bool has_tail; /* columns follow that fill a part of a vector: */
+    __m256i tail;  /* these lanes */
 } av_step;
 
-SATTN_INLINE void av_key(__m256 *acc, const float *s, const float *v, __m256i tail, int64_t ahead,
-                         const int n_rows, const int n_vecs, const bool is_tail)
+SATTN_INLINE __m256 av_load(const float *v, __m256i tail, const bool is_tail)
 {
-    __m256 v_f32x8[SPAN];
+    return is_tail ? vec_load_tail_f32x8(v, tail) : _mm256_loadu_ps(v);
+}
+
+/* acc[r * pitch + y] += s[r] v[y] for one key and n_vecs vectors of columns */
+SATTN_INLINE void av_key(__m256 *acc, const float *s, const float *v, __m256i tail, int64_t ahead,
+                         const int n_rows, const int n_vecs, const int pitch, const bool is_tail)
+{
+    __m256 v_f32x8[COLUMNS / 2];
     SATTN_KEEP_ORDER();
-    SATTN_UNROLL(8)
+    SATTN_UNROLL(4)
     for (int y = 0; y < n_vecs; ++y) {
-        v_f32x8[y] = is_tail ? vec_load_tail_f32x8(v, tail) : _mm256_loadu_ps(v + y * LANES);
+        v_f32x8[y] = av_load(v + y * LANES, tail, is_tail);
         if (y % 2 == 0)
             fused_decode_fetch(v + y * LANES, ahead);
         if (n_rows > 1)
@@ -222,138 +240,192 @@ SATTN_INLINE void av_key(__m256 *acc, const float *s, const float *v, __m256i ta
     SATTN_UNROLL(4)
     for (int r = 0; r < n_rows; ++r) {
         const __m256 p_f32x8 = _mm256_set1_ps(s[r * FUSED_DECODE_KEYS]);
-        SATTN_UNROLL(8)
+        SATTN_UNROLL(4)
         for (int y = 0; y < n_vecs; ++y)
-            acc[r * n_vecs + y] = _mm256_fmadd_ps(p_f32x8, v_f32x8[y], acc[r * n_vecs + y]);
+            acc[r * pitch + y] = _mm256_fmadd_ps(p_f32x8, v_f32x8[y], acc[r * pitch + y]);
     }
 }
 
-/* o += s v for n_vecs vectors of columns; key j goes to accumulator j % n_parts, n_parts <= 2. */
-SATTN_INLINE int av_tile(const av_step *step, const int n_rows, const int n_vecs, const int n_parts,
-                         const bool is_tail)
+/* o += s v for n_rows rows and the n_vecs vectors of columns from `column` on; not all of the 8
+ * that one row may have at once, since registers do not hold V and the sums of so many. */
+SATTN_INLINE void av_tile(const av_step *step, int64_t column, const int n_rows, const int n_vecs,
+                          const bool is_tail)
 {
-    const int n_sums = n_rows * n_vecs;
+    const int half = n_vecs < COLUMNS / 2 ? n_vecs : COLUMNS / 2;
     const __m256i tail = step->tail;
     const int64_t v_stride = step->v_stride;
     const int64_t ahead = step->v_ahead;
-    const float *v = step->v;
+    const float *v = step->v + column;
     const float *s = step->s;
     const float *const end = s + step->n_keys;
     __m256 acc[TILE];
     SATTN_UNROLL(9)
-    for (int i = 0; i < n_sums * n_parts; ++i)
+    for (int i = 0; i < n_rows * n_vecs; ++i)
         acc[i] = _mm256_setzero_ps();
     SATTN_NO_UNROLL
-    for (; end - s >= n_parts; s += n_parts, v += n_parts * v_stride) {
-        av_key(acc, s, v, tail, ahead, n_rows, n_vecs, is_tail);
-        if (n_parts > 1)
-            av_key(acc + n_sums, s + 1, v + v_stride, tail, ahead, n_rows, n_vecs, is_tail);
+    for (; s < end; ++s, v += v_stride) {
+        av_key(acc, s, v, tail, ahead, n_rows, half, n_vecs, is_tail);
+        if (n_vecs > half)
+            av_key(acc + half, s, v + half * LANES, tail, ahead, n_rows, n_vecs - half, n_vecs,
+                   is_tail);
     }
-    if (s < end)
-        av_key(acc, s, v, tail, ahead, n_rows, n_vecs, is_tail);
     SATTN_UNROLL(9)
-    for (int i = 0; i < n_sums; ++i) {
-        float *const o = step->o + i / n_vecs * step->o_pitch + i % n_vecs * LANES;
-        const __m256 sum = n_parts > 1 ? _mm256_add_ps(acc[i], acc[n_sums + i]) : acc[i];
-        _mm256_storeu_ps(o, _mm256_add_ps(_mm256_loadu_ps(o), sum));
-    }
-    return n_vecs;
-}
-
-/* As many of the n_vecs vectors left in a span as registers hold. */
-static int av_1_row(const av_step *step, int n_vecs)
-{
-    switch (n_vecs) {
-    case 1:
-        return av_tile(step, 1, 1, 2, false);
-    case 2:
-        return av_tile(step, 1, 2, 2, false);
-    case 3:
-        return av_tile(step, 1, 3, 2, false);
-    case 4:
-        return av_tile(step, 1, 4, 2, false);
-    case 5:
-        return av_tile(step, 1, 5, 1, false);
-    case 6:
-        return av_tile(step, 1, 6, 1, false);
-    case 7:
-        return av_tile(step, 1, 7, 1, false);
-    default:
-        return av_tile(step, 1, 8, 1, false);
+    for (int i = 0; i < n_rows * n_vecs; ++i) {
+        float *const o = step->o + i / n_vecs * step->o_pitch + column + i % n_vecs * LANES;
+        _mm256_storeu_ps(o, _mm256_add_ps(_mm256_loadu_ps(o), acc[i]));
     }
 }
 
-SATTN_INLINE int av_more_rows(const av_step *step, const int n_rows, int n_vecs, int n_parts)
+/* All columns, `widest` vectors at a time, but rather twice 2 than 3 and 1. */
+SATTN_INLINE void av_rows(const av_step *step, const int n_rows, const int widest)
 {
-    const int most = n_rows == 2 ? 4 : n_rows == 3 ? 3 : 2;
-    if (n_parts == 2)
-        return n_rows == 2 && n_vecs > 1 ? av_tile(step, n_rows, n_rows == 2 ? 2 : 1, 2, false)
-                                         : av_tile(step, n_rows, 1, 2, false);
-    if (n_vecs >= most)
-        return av_tile(step, n_rows, most, 1, false);
-    if (n_vecs == 3 && n_rows == 2)
-        return av_tile(step, n_rows, n_rows == 2 ? 3 : 1, 1, false);
-    return n_vecs == 2 ? av_tile(step, n_rows, 2, 1, false) : av_tile(step, n_rows, 1, 1, false);
+    int64_t y = 0;
+    for (; step->n_vecs - y >= widest && step->n_vecs - y != widest + 1; y += widest)
+        av_tile(step, y * LANES, n_rows, widest, false);
+    for (; step->n_vecs - y >= 2; y += 2)
+        av_tile(step, y * LANES, n_rows, 2, false);
+    if (y < step->n_vecs)
+        av_tile(step, y * LANES, n_rows, 1, false);
+    if (step->has_tail)
+        av_tile(step, step->n_vecs * LANES, n_rows, 1, true);
 }
 
-static int av_vectors(const av_step *step, int n_rows, int n_vecs, int n_parts)
+/* sum += p v for n_rows rows, n_keys keys and n_vecs vectors of columns, which begin at sum and
+ * v[j] + column. With `fetch`, each line of V prefetches that of the n_keys rows behind. */
+SATTN_INLINE void av_streams(float *sum, int64_t pitch, const __m256 *p_f32x8,
+                             const float *const *v, int64_t column, int64_t v_stride, __m256i tail,
+                             const int n_rows, const int n_keys, const int n_vecs,
+                             const bool is_tail, const bool fetch)
 {
-    switch (n_rows) {
-    case 1:
-        return av_1_row(step, n_vecs);
-    case 2:
-        return av_more_rows(step, 2, n_vecs, n_parts);
-    case 3:
-        return av_more_rows(step, 3, n_vecs, n_parts);
-    default:
-        return av_more_rows(step, 4, n_vecs, n_parts);
+    const int64_t ahead = (column + n_keys * v_stride) * (int64_t)sizeof(float);
+    __m256 acc[4];
+    SATTN_KEEP_ORDER();
+    SATTN_UNROLL(4)
+    for (int i = 0; i < n_rows * n_vecs; ++i)
+        acc[i] = _mm256_loadu_ps(sum + i / n_vecs * pitch + i % n_vecs * LANES + column);
+    SATTN_UNROLL(8)
+    for (int j = 0; j < n_keys; ++j) {
+        SATTN_UNROLL(2)
+        for (int y = 0; y < n_vecs; ++y) {
+            __m256 v_f32x8 = av_load(v[j] + y * LANES + column, tail, is_tail);
+            if (n_rows > 1)
+                v_f32x8 = in_register(v_f32x8);
+            SATTN_UNROLL(2)
+            for (int r = 0; r < n_rows; ++r)
+                acc[r * n_vecs + y] =
+                    _mm256_fmadd_ps(p_f32x8[r * n_keys + j], v_f32x8, acc[r * n_vecs + y]);
+        }
+        if (fetch)
+            fused_decode_fetch(v[j], ahead);
+    }
+    SATTN_UNROLL(4)
+    for (int i = 0; i < n_rows * n_vecs; ++i)
+        _mm256_storeu_ps(sum + i / n_vecs * pitch + i % n_vecs * LANES + column, acc[i]);
+}
+
+/* sum += s v for n_keys rows of V, from front to back */
+SATTN_INLINE void av_keys(const av_step *step, int first, const int n_rows, const int n_keys,
+                          const bool fetch)
+{
+    const int64_t whole = step->n_vecs * LANES;
+    const int64_t pitch = step->o_pitch;
+    const int64_t stride = step->v_stride;
+    const __m256i tail = step->tail;
+    float *const sum = step->sum;
+    const float *v[STREAMS];
+    __m256 p_f32x8[STREAMS];
+    SATTN_UNROLL(8)
+    for (int j = 0; j < n_keys; ++j) {
+        v[j] = step->v + (first + j) * stride;
+        SATTN_UNROLL(2)
+        for (int r = 0; r < n_rows; ++r)
+            p_f32x8[r * n_keys + j] = _mm256_set1_ps(step->s[r * FUSED_DECODE_KEYS + first + j]);
+    }
+    int64_t y = 0;
+    SATTN_NO_UNROLL
+    for (; y + 2 * LANES <= whole; y += 2 * LANES)
+        av_streams(sum, pitch, p_f32x8, v, y, stride, tail, n_rows, n_keys, 2, false, fetch);
+    if (y < whole)
+        av_streams(sum, pitch, p_f32x8, v, y, stride, tail, n_rows, n_keys, 1, false, fetch);
+    if (step->has_tail)
+        av_streams(sum, pitch, p_f32x8, v, whole, stride, tail, n_rows, n_keys, 1, true, fetch);
+}
+
+SATTN_INLINE void av_wide(const av_step *step, const int n_rows, const int n_keys, const bool fetch)
+{
+    const int64_t n_sums = n_rows * step->o_pitch;
+    for (int64_t i = 0; i < n_sums; i += LANES)
+        _mm256_storeu_ps(step->sum + i, _mm256_setzero_ps());
+    int j = 0;
+    for (; j + n_keys <= step->n_keys; j += n_keys)
+        av_keys(step, j, n_rows, n_keys, fetch);
+    for (; j < step->n_keys; ++j)
+        av_keys(step, j, n_rows, 1, fetch);
+    for (int64_t i = 0; i < n_sums; i += LANES) {
+        const __m256 o_f32x8 = _mm256_loadu_ps(step->o + i);
+        _mm256_storeu_ps(step->o + i, _mm256_add_ps(o_f32x8, _mm256_loadu_ps(step->sum + i)));
     }
 }
 
-static void av_tail(const av_step *step, int n_rows)
+/* One function per number of rows, not one for all, so that a tile's pointers find registers.
+ *
+ * Narrow rows of V fit a register tile. Wide ones are best left to hardware, in many streams, until
+ * eight rows lie too far apart for it. */
+SATTN_NOINLINE void av_1_row(const av_step *step)
 {
-    switch (n_rows) {
-    case 1:
-        (void)av_tile(step, 1, 1, 2, true);
-        break;
-    case 2:
-        (void)av_tile(step, 2, 1, 2, true);
-        break;
-    case 3:
-        (void)av_tile(step, 3, 1, 2, true);
-        break;
-    default:
-        (void)av_tile(step, 4, 1, 2, true);
-        break;
-    }
+    if (step->n_vecs >= 4 * COLUMNS)
+        av_wide(step, 1, 4, true);
+    else if (step->n_vecs == 8)
+        av_rows(step, 1, 8);
+    else if (step->n_vecs == 6)
+        av_rows(step, 1, 6);
+    else if (step->n_vecs < 5)
+        av_rows(step, 1, 4);
+    else
+        av_wide(step, 1, 8, false);
 }
 
-/* Columns go in spans of SPAN vectors, a partial vector by itself; how many accumulators share the
- * keys of a column follows from the width of its span, never from the rows. */
+SATTN_NOINLINE void av_2_rows(const av_step *step)
+{
+    if (step->n_vecs > COLUMNS)
+        av_wide(step, 2, 4, true);
+    else
+        av_rows(step, 2, 4);
+}
+
+SATTN_NOINLINE void av_3_rows(const av_step *step)
+{
+    av_rows(step, 3, 3);
+}
+
+SATTN_NOINLINE void av_4_rows(const av_step *step)
+{
+    av_rows(step, 4, 2);
+}
+
 static void accumulate(const fused_decode_state *st, const fused_decode_block *block)
 {
     for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
         n_rows = fused_decode_group(st, r);
-        av_step step = {.s = st->s + r * FUSED_DECODE_KEYS,
-                        .o = st->o + r * st->o_pitch,
-                        .v = block->v,
-                        .o_pitch = st->o_pitch,
-                        .v_stride = block->v_stride,
-                        .v_ahead = block->v_ahead,
-                        .n_keys = block->n_keys,
-                        .tail = vec_tail_m8(st->d_v % LANES)};
-        for (int64_t whole = st->d_v / LANES; whole > 0; whole -= SPAN) {
-            int n_vecs = whole < SPAN ? (int)whole : SPAN;
-            const int n_parts = n_vecs > 4 ? 1 : 2;
-            while (n_vecs > 0) {
-                const int done = av_vectors(&step, n_rows, n_vecs, n_parts);
-                n_vecs -= done;
-                step.o += done * LANES;
-                step.v += done * LANES;
-            }
-        }
-        if (st->d_v % LANES)
-            av_tail(&step, n_rows);
+        const av_step step = {.s = st->s + r * FUSED_DECODE_KEYS,
+                              .o = st->o + r * st->o_pitch,
+                              .v = block->v,
+                              .sum = st->sum,
+                              .o_pitch = st->o_pitch,
+                              .v_stride = block->v_stride,
+                              .v_ahead = block->v_ahead,
+                              .n_vecs = st->d_v / LANES,
+                              .n_keys = block->n_keys,
+                              .has_tail = st->d_v % LANES != 0,
+                              .tail = vec_tail_m8(st->d_v % LANES)};
+        if (n_rows == 4)
+            av_4_rows(&step);
+        else if (n_rows == 3)
+            av_3_rows(&step);
+        else if (n_rows == 2)
+            av_2_rows(&step);
+        else
+            av_1_row(&step);
     }
 }
 

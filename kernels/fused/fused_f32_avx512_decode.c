@@ -13,7 +13,7 @@ enum {
     LANES = 16,
     TILE = 16, /* accumulators of a register tile */
     SPAN = 8,  /* vectors of columns that one row of weights meets at a time */
-    WIDE = 256 /* features beyond which keys are taken in pairs */
+    WIDE = 256 /* features beyond which one row takes keys side by side */
 };
 
 void sattn_fused_f32_avx512_decode(const sattn_fused_args *args);
@@ -25,7 +25,7 @@ SATTN_INLINE __m512 in_register(__m512 loaded)
     return loaded;
 }
 
-/* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys), n_rows >= 2 */
+/* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys) */
 SATTN_INLINE void dot_tile(__m512 *acc, const float *q, const float *const *k, int64_t d,
                            int64_t ahead, const int n_rows, const int n_keys)
 {
@@ -43,7 +43,8 @@ SATTN_INLINE void dot_tile(__m512 *acc, const float *q, const float *const *k, i
         SATTN_UNROLL(8)
         for (int j = 0; j < n_keys; ++j) {
             const __m512 k_f32x16 = in_register(_mm512_loadu_ps(k[j] + x));
-            fused_decode_fetch(k[j] + x, ahead);
+            if (n_rows > 1)
+                fused_decode_fetch(k[j] + x, ahead);
             SATTN_UNROLL(4)
             for (int r = 0; r < n_rows; ++r)
                 acc[r * n_keys + j] = _mm512_fmadd_ps(q_f32x16[r], k_f32x16, acc[r * n_keys + j]);
@@ -85,31 +86,8 @@ SATTN_INLINE __m512 dot_key(const float *q, const float *k, int64_t whole, __mma
     return acc;
 }
 
-/* acc[0 .. 1] = dot_key of two keys side by side: chains as long as those of wide rows fill the
- * processor's window, so few keys would overlap by themselves. */
-SATTN_INLINE void dot_pair(__m512 *acc, const float *q, const float *k0, const float *k1,
-                           int64_t whole, __mmask16 tail, int64_t ahead)
-{
-    __m512 acc0 = _mm512_setzero_ps();
-    __m512 acc1 = _mm512_setzero_ps();
-    int64_t x = 0;
-    SATTN_NO_UNROLL
-    for (; x < whole; x += LANES) {
-        const __m512 q_f32x16 = in_register(_mm512_loadu_ps(q + x));
-        acc0 = _mm512_fmadd_ps(q_f32x16, _mm512_loadu_ps(k0 + x), acc0);
-        fused_decode_fetch(k0 + x, ahead);
-        acc1 = _mm512_fmadd_ps(q_f32x16, _mm512_loadu_ps(k1 + x), acc1);
-        fused_decode_fetch(k1 + x, ahead);
-    }
-    if (tail) {
-        const __m512 q_f32x16 = _mm512_loadu_ps(q + x);
-        acc0 = _mm512_fmadd_ps(q_f32x16, vec_load_tail_f32x16(k0 + x, tail), acc0);
-        acc1 = _mm512_fmadd_ps(q_f32x16, vec_load_tail_f32x16(k1 + x, tail), acc1);
-    }
-    acc[0] = acc0;
-    acc[1] = acc1;
-}
-
+/* Chains as long as those of wide rows fill the processor's window, so few keys would overlap by
+ * themselves: wide ones go eight side by side, in streams that hardware follows. */
 SATTN_INLINE void score_1_row(fused_decode_state *st, const fused_decode_block *block, int r,
                               const bool wide)
 {
@@ -125,12 +103,15 @@ SATTN_INLINE void score_1_row(fused_decode_state *st, const fused_decode_block *
         __m512 acc[TILE];
         SATTN_UNROLL(16)
         for (int i = 0; i < TILE; ++i, k += stride) {
-            if (i >= left) /* a key again, so that the maximum stays right */
+            if (i >= left) { /* a key again, so that the maximum stays right */
                 acc[i] = acc[0];
-            else if (!wide)
+            } else if (!wide) {
                 acc[i] = dot_key(q, k, whole, tail, ahead);
-            else if (i % 2 == 0)
-                dot_pair(acc + i, q, k, i + 1 < left ? k + stride : k, whole, tail, ahead);
+            } else if (i % 8 == 0) {
+                const float *rows[8];
+                fused_decode_rows(rows, k, stride, left - i, 8);
+                dot_tile(acc + i, q, rows, st->d, ahead, 1, 8);
+            }
         }
         const __m512 tile_f32x16 = vec_hsum_rows_f32x16(acc);
         max_f32x16 = raise_max(max_f32x16, tile_f32x16);
@@ -252,12 +233,12 @@ typedef struct av_step {
     int n_keys;
 } av_step;
 
-SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 last, int64_t ahead,
-                         const int n_rows, const int n_vecs)
+SATTN_INLINE void av_span(__m512 *acc, const float *s, const float *v, __mmask16 last,
+                          int64_t ahead, const int n_rows, const int n_vecs)
 {
-    __m512 v_f32x16[2 * SPAN];
+    __m512 v_f32x16[SPAN];
     SATTN_KEEP_ORDER();
-    SATTN_UNROLL(16)
+    SATTN_UNROLL(8)
     for (int y = 0; y < n_vecs; ++y) {
         v_f32x16[y] = y + 1 < n_vecs ? _mm512_loadu_ps(v + y * LANES)
                                      : vec_load_tail_f32x16(v + y * LANES, last);
@@ -268,9 +249,21 @@ SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 
     SATTN_UNROLL(4)
     for (int r = 0; r < n_rows; ++r) {
         const __m512 p_f32x16 = _mm512_set1_ps(s[r * FUSED_DECODE_KEYS]);
-        SATTN_UNROLL(16)
+        SATTN_UNROLL(8)
         for (int y = 0; y < n_vecs; ++y)
             acc[r * n_vecs + y] = _mm512_fmadd_ps(p_f32x16, v_f32x16[y], acc[r * n_vecs + y]);
+    }
+}
+
+/* Two spans one after the other, since registers do not hold V and the sums of both. */
+SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 last, int64_t ahead,
+                         const int n_rows, const int n_vecs)
+{
+    if (n_vecs <= SPAN) {
+        av_span(acc, s, v, last, ahead, n_rows, n_vecs);
+    } else {
+        av_span(acc, s, v, vec_tail_m16(LANES), ahead, 1, SPAN);
+        av_span(acc + SPAN, s, v + SPAN * LANES, last, ahead, 1, SPAN);
     }
 }
 

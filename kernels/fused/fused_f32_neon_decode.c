@@ -37,11 +37,32 @@ SATTN_INLINE void dot_step(float32x4_t acc[TILE], const float *q, const float *c
     }
 }
 
+/* Two steps of one row. Both vectors of a key are loaded at once, by one instruction. */
+SATTN_INLINE void dot_two_steps(float32x4_t acc[TILE], const float *q, const float *const k[8],
+                                int64_t x, const int n_keys)
+{
+    float32x4_t k_vec[2][8];
+    SATTN_KEEP_ORDER();
+    SATTN_UNROLL(8)
+    for (int j = 0; j < n_keys; ++j) {
+        k_vec[0][j] = vld1q_f32(k[j] + x);
+        k_vec[1][j] = vld1q_f32(k[j] + x + LANES);
+    }
+    SATTN_UNROLL(2)
+    for (int step = 0; step < 2; ++step) {
+        const float32x4_t q_vec = vld1q_f32(q + step * LANES);
+        SATTN_UNROLL(8)
+        for (int j = 0; j < n_keys; ++j)
+            acc[j] = vfmaq_f32(acc[j], q_vec, k_vec[step][j]);
+    }
+}
+
 /* acc[r * n_keys + j] = q[r] . k[j] by lanes */
-SATTN_INLINE void dot_tile(float32x4_t acc[TILE], const float *q, const float *const rows[8],
+SATTN_INLINE void dot_tile(float32x4_t sums[TILE], const float *q, const float *const rows[8],
                            int64_t d, const int n_rows, const int n_keys)
 {
     const float *k[8]; /* of its own, to stay in registers */
+    float32x4_t acc[TILE];
     SATTN_UNROLL(8)
     for (int j = 0; j < n_keys; ++j)
         k[j] = rows[j];
@@ -53,8 +74,12 @@ SATTN_INLINE void dot_tile(float32x4_t acc[TILE], const float *q, const float *c
     int64_t x = 0;
     SATTN_NO_UNROLL
     for (; x < pairs; x += 2 * LANES, q += 2 * step) {
-        dot_step(acc, q, k, x, LANES, n_rows, n_keys);
-        dot_step(acc, q + step, k, x + LANES, LANES, n_rows, n_keys);
+        if (n_rows == 1) {
+            dot_two_steps(acc, q, k, x, n_keys);
+        } else {
+            dot_step(acc, q, k, x, LANES, n_rows, n_keys);
+            dot_step(acc, q + step, k, x + LANES, LANES, n_rows, n_keys);
+        }
     }
     if (x + LANES <= d) {
         dot_step(acc, q, k, x, LANES, n_rows, n_keys);
@@ -63,6 +88,9 @@ SATTN_INLINE void dot_tile(float32x4_t acc[TILE], const float *q, const float *c
     }
     if (x < d)
         dot_step(acc, q, k, x, d - x, n_rows, n_keys);
+    SATTN_UNROLL(16)
+    for (int i = 0; i < n_rows * n_keys; ++i)
+        sums[i] = acc[i];
 }
 
 SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *block, int r,
