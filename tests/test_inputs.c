@@ -68,8 +68,8 @@ static void test_distributions(void **state)
         squares += x * x;
         uniform += y;
     }
-    assert_true(fabs(sum / N) < 0.02 && fabs(squares / N - 1) < 0.03);
-    assert_true(fabs(uniform / N - 0.5) < 0.01);
+    assert_true(fabs(sum / (double)N) < 0.02 && fabs(squares / (double)N - 1) < 0.03);
+    assert_true(fabs(uniform / (double)N - 0.5) < 0.01);
 }
 
 /* ---- tensors */
@@ -191,7 +191,7 @@ static double score(int h, int i, int j)
 static double score_deviation(void)
 {
     double sum = 0, squares = 0;
-    const double n = (double)HQ * N_Q * N_K;
+    const double n = (double)(HQ * N_Q * N_K);
     for (int h = 0; h < HQ; ++h)
         for (int i = 0; i < N_Q; ++i)
             for (int j = 0; j < N_K; ++j) {
@@ -283,7 +283,7 @@ static void test_attention(void **state)
             self += score(h, i, i + N_K - N_Q);
             far += score(h, i, N_K / 2 + i);
         }
-    assert_true(first > far + 4.0 * HQ * N_Q && self > far + 3.0 * HQ * N_Q);
+    assert_true(first > far + 4.0 * (double)(HQ * N_Q) && self > far + 3.0 * (double)(HQ * N_Q));
 }
 
 static void test_denormal(void **state)

@@ -360,7 +360,8 @@ static void test_metrics(void **state)
     const sattn_verify_result result = judge(&c);
     assert_int_equal(result.n_failed, 0);
     assert_int_equal(result.n_measured, D_V);
-    assert_true(fabs(result.worst_error - 2) < 1e-6 && fabs(result.mean_error - 2.0 / D_V) < 1e-6);
+    assert_true(fabs(result.worst_error - 2) < 1e-6 &&
+                fabs(result.mean_error - 2.0 / (double)D_V) < 1e-6);
     assert_true(fabs(result.worst_ulp - 1) < 1e-6 && result.worst_error_at.column == 3);
     assert_true(fabs(result.worst_relative - 0x1p-23) < 1e-12);
     assert_true(result.worst_bound > result.worst_error && result.worst_ratio < 1);

@@ -120,10 +120,10 @@ void sattn_limit_choose(sattn_limit *limit, double budget_s)
     const double pass_s = seconds_per_byte(limit, pass) * (double)pass;
     const double window_s = pass_s > 2e-4 ? pass_s : 2e-4;
     const int64_t work = (int64_t)((double)pass * (window_s / pass_s));
-    const double affordable = budget_s / (window_s * WAYS);
-    const int rounds = affordable < 2                   ? 2
-                       : affordable > CHOOSE_MAX_ROUNDS ? CHOOSE_MAX_ROUNDS
-                                                        : (int)affordable;
+    const double affordable = budget_s / (window_s * (double)WAYS);
+    const int rounds = affordable < 2                           ? 2
+                       : affordable > (double)CHOOSE_MAX_ROUNDS ? CHOOSE_MAX_ROUNDS
+                                                                : (int)affordable;
     double samples[WAYS][CHOOSE_MAX_ROUNDS];
     for (int round = 0; round < rounds; ++round)
         for (int way = 0; way < WAYS; ++way) {
