@@ -7,15 +7,7 @@
 #         -DLIBDIR=lib -DHEADER=.../simdattn.h -DREADME=.../README.md -P install.cmake
 cmake_minimum_required(VERSION 3.20)
 
-function(run)
-  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
-  if(NOT code EQUAL 0)
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "'${command}' ended with ${code}:\n${out}\n${err}")
-  endif()
-  string(STRIP "${out}" out)
-  set(output "${out}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/command.cmake)
 
 file(REMOVE_RECURSE ${WORK})
 set(prefix ${WORK}/prefix)

@@ -7,14 +7,7 @@
 cmake_minimum_required(VERSION 3.20)
 set(kernel sattn_fused_f32_scalar_throwaway)
 
-function(run)
-  execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
-  if(NOT code EQUAL 0)
-    list(JOIN ARGN " " command)
-    message(FATAL_ERROR "'${command}' ended with ${code}:\n${out}\n${err}")
-  endif()
-  set(output "${out}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/command.cmake)
 
 function(expect where)
   if(NOT output MATCHES "${kernel}")
