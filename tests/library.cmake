@@ -2,7 +2,6 @@
 # Tests of all but the kernels: dispatch, public functions, first call, environment, the program,
 # what verifies and measures, and what the compiler made of it.
 
-find_package(cmocka QUIET CONFIG)
 find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
 set(cmocka_tests dispatch api npy verify verify_attention verify_sample oracle inputs)
 if(SATTN_BENCH)
@@ -51,11 +50,7 @@ endforeach()
 sattn_test_program(test_environment test_environment.c)
 function(sattn_environment_test name environment)
   sattn_test(environment.${name} COMMAND test_environment ${ARGN} LABELS library)
-  foreach(full_name IN ITEMS environment.${name})
-    if(NOT CMAKE_CROSSCOMPILING)
-      set_property(TEST ${full_name} APPEND PROPERTY ENVIRONMENT "${environment}")
-    endif()
-  endforeach()
+  set_property(TEST environment.${name} APPEND PROPERTY ENVIRONMENT "${environment}")
 endfunction()
 if(NOT CMAKE_CROSSCOMPILING)
   sattn_environment_test(none "" ok any)

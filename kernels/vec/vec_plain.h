@@ -23,12 +23,6 @@
 #define PLAIN_SIMD(clauses) SATTN_PRAGMA(omp simd clauses)
 #endif
 
-/* Clang would warn of every such loop in an unoptimised build; that the kernels are vectorised is
- * checked in their disassembly. */
-#if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed"
-#endif
-
 /* fmaf is one instruction where the target has it, and a slow library call elsewhere. */
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 #define PLAIN_HAS_FMA 1
