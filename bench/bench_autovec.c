@@ -5,7 +5,7 @@
 
 sattn_against sattn_bench_against_autovec(const sattn_bench_row *row)
 {
-    if (row->kind != SATTN_ROW_HAND || row->state != SATTN_ROW_MEASURED || !row->autovec)
+    if (row->variant->kind != SATTN_ROW_HAND || row->state != SATTN_ROW_MEASURED || !row->autovec)
         return SATTN_AGAINST_NOTHING;
     switch (sattn_stat_side(&row->over_autovec, 1)) {
     case SATTN_SIDE_ABOVE:
@@ -44,10 +44,10 @@ static void print_slower(const sattn_bench_job *job, const sattn_bench_row *row,
     const sattn_stat *const ratio = &row->over_autovec;
     fprintf(file, "SLOWER: %s at %s%.3fx the speed of %s (95 %% interval %.3f to %.3f, %d rounds",
             row->name, is_tainted(row) || is_tainted(row->autovec) ? "~" : "", ratio->median,
-            row->autovec->kernel->name, ratio->low, ratio->high, ratio->n);
+            row->autovec->variant->name, ratio->low, ratio->high, ratio->n);
     if (*row->autovec->part)
         fprintf(file, "; scaled from %s", row->autovec->part);
-    if (!(row->kernel->phases & (unsigned)job->phase))
+    if (!(row->variant->phases & (unsigned)job->phase))
         fputs("; run by name, not ranked for this shape", file);
     fputs(")\n", file);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_call.c: what is timed is sattn_plan_run, as a user of the library calls it: the loops over
- * batch and heads, merges and checks of the output are in the time, allocation is not. */
+ * bench_call.c: what is timed is one call of a public function, as a user of the library makes it;
+ * planning, where the task has a plan, and allocation are not in the time. */
 #include "bench/bench_call.h"
 
 #include <stdio.h>
@@ -9,25 +9,40 @@
 
 enum { WORKSPACE_ALIGNMENT = 64 };
 
-bool sattn_bench_call_open(sattn_bench_call *call, const sattn_workload *workload,
-                           const sattn_attention_args *args, const char *kernel, int64_t *cursor,
-                           char *why, size_t why_size)
+bool sattn_bench_call_open_step(sattn_bench_call *call, sattn_step step, char *why, size_t why_size)
 {
-    *call = (sattn_bench_call){.workload = workload, .cursor = cursor};
-    const sattn_options options = {.kernels = kernel};
-    if (sattn_plan_create(&call->plan, args, &options) != SATTN_OK) {
-        snprintf(why, why_size, "%s", sattn_last_error());
+    if (sattn_step_workspace_size(step, &call->args, &call->options, &call->workspace_size) ==
+        SATTN_OK)
+        return true;
+    snprintf(why, why_size, "%s", sattn_last_error());
+    return false;
+}
+
+bool sattn_bench_call_open(sattn_bench_call *call, const sattn_workload *workload,
+                           const sattn_attention_args *args, const sattn_variant *variant,
+                           int64_t *cursor, char *why, size_t why_size)
+{
+    *call = (sattn_bench_call){
+        .task = variant->op->task,
+        .workload = workload,
+        .args = *args,
+        .options = {.kernels = *variant->kernels ? variant->kernels : NULL,
+                    .isa = variant->isa,
+                    .plan = variant->plan},
+        .cursor = cursor,
+    };
+    if (!call->task->open(call, why, why_size))
         return false;
-    }
-    call->first = sattn_workload_pointers(workload, 0);
-    call->workspace_size = sattn_plan_workspace_size(call->plan);
     const size_t size = (call->workspace_size / WORKSPACE_ALIGNMENT + 1) * WORKSPACE_ALIGNMENT;
     call->workspace = aligned_alloc(WORKSPACE_ALIGNMENT, size);
-    if (call->workspace)
-        return true;
-    snprintf(why, why_size, "out of memory for %zu bytes of workspace", size);
-    sattn_bench_call_close(call);
-    return false;
+    if (!call->workspace) {
+        snprintf(why, why_size, "out of memory for %zu bytes of workspace", size);
+        sattn_bench_call_close(call);
+        return false;
+    }
+    call->options.workspace = call->workspace;
+    call->options.workspace_size = size;
+    return true;
 }
 
 void sattn_bench_call_close(sattn_bench_call *call)
@@ -37,23 +52,15 @@ void sattn_bench_call_close(sattn_bench_call *call)
     *call = (sattn_bench_call){0};
 }
 
-static void advance(sattn_pointers *pointers, size_t bytes)
-{
-    pointers->q = (const char *)pointers->q + bytes;
-    pointers->k = (const char *)pointers->k + bytes;
-    pointers->v = (const char *)pointers->v + bytes;
-    pointers->o = (char *)pointers->o + bytes;
-}
-
 void sattn_bench_call_run(void *context)
 {
     sattn_bench_call *const call = context;
-    sattn_pointers pointers = call->first;
-    advance(&pointers, (size_t)*call->cursor * call->workload->set_bytes);
-    if (++*call->cursor == call->workload->n_sets)
-        *call->cursor = 0;
-    const sattn_status status =
-        sattn_plan_run(call->plan, &pointers, call->workspace, call->workspace_size);
+    if (call->workload->n_sets > 1) {
+        sattn_workload_place(call->workload, *call->cursor, &call->args);
+        if (++*call->cursor == call->workload->n_sets)
+            *call->cursor = 0;
+    }
+    const sattn_status status = call->task->run(call);
     if (status != SATTN_OK)
         call->status = status;
 }

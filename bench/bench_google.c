@@ -38,6 +38,7 @@ static void replay_round(sattn_shim_state *state, void *context)
     while (sattn_shim_keep_running(state))
         sattn_shim_set_iteration_time(state, m->times[round] * scale * 1e-9);
     add_counter(state, "simdattn_gflop_per_s", row->work.flops / m->times[round]);
+    add_counter(state, "simdattn_gelem_per_s", row->work.elements / m->times[round]);
     add_counter(state, "simdattn_gb_per_s", row->work.bytes / m->times[round]);
     if (m->bound >= 0)
         add_counter(state, "simdattn_share", m->shares[m->bound][round]);
@@ -75,6 +76,7 @@ bool sattn_bench_google_report(const sattn_bench_jobs *list, const sattn_environ
     sattn_shim_add_context("simdattn_cpu_model", environment->cpu_model);
     sattn_shim_add_context("simdattn_compiler", environment->build.compiler);
     sattn_shim_add_context("simdattn_commit", environment->build.commit);
+    sattn_shim_add_context("simdattn_sleef_version", environment->build.sleef_version);
     sattn_shim_run(display);
     free(replays);
     return true;

@@ -13,9 +13,14 @@
 
 static const char not_measured[] = "not measured";
 
-static void add_shape(json_t *entry, const sattn_bench_job *job)
+/* Extents of an attention, or of an array. */
+static void add_sizes(json_t *entry, const sattn_bench_job *job)
 {
     const sattn_shape *const s = &job->run_shape;
+    if (s->is_array) {
+        json_object_set_new(entry, "simdattn_n", json_integer(s->n_k));
+        return;
+    }
     const struct {
         const char *key;
         int64_t value;
@@ -26,30 +31,39 @@ static void add_shape(json_t *entry, const sattn_bench_job *job)
                  {"simdattn_n_k", s->n_k},
                  {"simdattn_d", s->d},
                  {"simdattn_d_v", s->d_v},
-                 {"simdattn_source_batch", s->source_batch ? s->source_batch : s->batch},
-                 {"simdattn_sets", job->n_sets},
-                 {"simdattn_set_bytes", (int64_t)job->set_bytes}};
-    char phase[32], text[160];
+                 {"simdattn_source_batch", s->source_batch ? s->source_batch : s->batch}};
+    char phase[32];
     sattn_phases_print((unsigned)job->phase, phase, sizeof phase);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
+        json_object_set_new(entry, sizes[i].key, json_integer(sizes[i].value));
+    json_object_set_new(entry, "simdattn_causal", json_boolean(s->causal));
+    sattn_result_text(entry, "simdattn_phase", phase);
+}
+
+static void add_shape(json_t *entry, const sattn_bench_job *job, const sattn_bench_row *row)
+{
+    const sattn_shape *const s = &job->run_shape;
+    char text[160];
     sattn_shape_describe(s, text, sizeof text);
     sattn_result_text(entry, "simdattn_shape", s->name);
     sattn_result_text(entry, "simdattn_shape_text", text);
     sattn_result_text(entry, "simdattn_shape_source", s->source);
     if (s->without)
         sattn_result_text(entry, "simdattn_shape_without", s->without);
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
-        json_object_set_new(entry, sizes[i].key, json_integer(sizes[i].value));
-    json_object_set_new(entry, "simdattn_causal", json_boolean(s->causal));
-    sattn_result_text(entry, "simdattn_data", sattn_data_name(job->shape));
-    sattn_result_text(entry, "simdattn_phase", phase);
+    add_sizes(entry, job);
+    json_object_set_new(entry, "simdattn_sets", json_integer(job->n_sets));
+    json_object_set_new(entry, "simdattn_set_bytes", json_integer((json_int_t)job->set_bytes));
+    sattn_result_text(entry, "simdattn_data", job->data[row->data].name);
     sattn_result_text(entry, "simdattn_cache", sattn_cache_name(job->cache));
 }
 
 static void add_kernel(json_t *entry, const sattn_bench_row *row)
 {
-    sattn_result_text(entry, "simdattn_kernel", row->kernel->name);
-    sattn_result_text(entry, "simdattn_op", sattn_op_name(row->kernel->op));
-    sattn_result_text(entry, "simdattn_isa", sattn_isa_name(row->kernel->needs));
+    sattn_result_text(entry, "simdattn_kernel", row->variant->name);
+    if (*row->kernels && strcmp(row->kernels, row->variant->name) != 0)
+        sattn_result_text(entry, "simdattn_kernels", row->kernels);
+    sattn_result_text(entry, "simdattn_op", row->variant->op->name);
+    sattn_result_text(entry, "simdattn_isa", sattn_variant_isa(row->variant));
     json_object_set_new(entry, "simdattn_chosen", json_boolean(row->chosen));
 }
 
@@ -57,6 +71,7 @@ static void add_errors(json_t *entry, const sattn_bench_row *row)
 {
     const sattn_verify_result *const v = &row->verified;
     const char *const reason = v->n_measured > 0 ? "not finite" : not_measured;
+    sattn_result_text(entry, "simdattn_err_unit", row->variant->op->task->error_unit);
     sattn_result_number(entry, "simdattn_err", v->worst_error, reason);
     sattn_result_number(entry, "simdattn_err_mean", v->mean_error, reason);
     sattn_result_number(entry, "simdattn_err_bound", v->worst_bound, reason);
@@ -112,31 +127,51 @@ static void add_speedup(json_t *entry, const char *key, const sattn_stat *speedu
         sattn_result_number(entry, key, (double)NAN, reason);
 }
 
-static void add_measured(json_t *entry, const sattn_bench_job *job, const sattn_bench_row *row)
+/* Rates of what the task counts. */
+static void add_work(json_t *entry, const sattn_bench_row *row)
+{
+    const double ns = row->measured.time_ns.median;
+    if (row->whole.elements > 0) {
+        sattn_result_number(entry, "simdattn_elements", row->whole.elements, not_measured);
+        sattn_result_number(entry, "simdattn_ns_per_element", ns / row->work.elements,
+                            not_measured);
+    } else {
+        sattn_result_number(entry, "simdattn_flops", row->whole.flops, not_measured);
+        sattn_result_number(entry, "simdattn_kv_bytes", row->whole.kv_bytes, not_measured);
+        sattn_result_number(entry, "simdattn_gflop_per_s", row->work.flops / ns, not_measured);
+    }
+    sattn_result_number(entry, "simdattn_bytes", row->whole.bytes, not_measured);
+    sattn_result_number(entry, "simdattn_gb_per_s", row->work.bytes / ns, not_measured);
+}
+
+static void add_bound(json_t *entry, const sattn_bench_row *row)
 {
     const sattn_measure_result *const m = &row->measured;
-    const double ns = m->time_ns.median;
+    sattn_result_text(entry, "simdattn_bound", row->bounded ? sattn_limit_name(row->bound) : NULL);
+    if (!row->bounded)
+        return;
+    add_stat(entry, "simdattn_share", &m->share[m->bound], 1);
+    add_stat(entry, "simdattn_peak", &m->reference_rate[m->bound], 1e-9);
+    sattn_result_text(entry, "simdattn_peak_unit", sattn_limit_unit(row->bound));
+}
+
+static void add_measured(json_t *entry, const sattn_bench_row *row)
+{
+    const sattn_measure_result *const m = &row->measured;
     add_stat(entry, "simdattn_time_ns", &m->time_ns, sattn_bench_row_scale(row));
     add_stat(entry, "simdattn_cpu_ns", &m->cpu_ns, sattn_bench_row_scale(row));
     json_object_set_new(entry, "simdattn_calls_per_window", json_integer(m->calls_per_window));
-    sattn_result_number(entry, "simdattn_flops", job->work.flops, not_measured);
-    sattn_result_number(entry, "simdattn_bytes", job->work.bytes, not_measured);
-    sattn_result_number(entry, "simdattn_kv_bytes", job->work.kv_bytes, not_measured);
-    sattn_result_number(entry, "simdattn_gflop_per_s", row->work.flops / ns, not_measured);
-    sattn_result_number(entry, "simdattn_gb_per_s", row->work.bytes / ns, not_measured);
-    sattn_result_text(entry, "simdattn_bound", row->bound);
-    if (m->bound >= 0) {
-        add_stat(entry, "simdattn_share", &m->share[m->bound], 1);
-        add_stat(entry, "simdattn_peak", &m->reference_rate[m->bound], 1e-9);
-        sattn_result_text(entry, "simdattn_peak_unit",
-                          strcmp(row->bound, sattn_limit_name(SATTN_LIMIT_READ)) == 0 ? "GB/s"
-                                                                                      : "GFLOP/s");
-    }
+    add_work(entry, row);
+    add_bound(entry, row);
     add_speedup(entry, "simdattn_over_scalar", &row->over_scalar, "no scalar row");
     add_speedup(entry, "simdattn_over_autovec", &row->over_autovec, "no autovec row");
+    if (row->over_fused.n > 0)
+        add_stat(entry, "simdattn_over_fused", &row->over_fused, 1);
+    if (row->slowdown.n > 0)
+        add_stat(entry, "simdattn_slowdown", &row->slowdown, 1);
     const sattn_against against = sattn_bench_against_autovec(row);
     if (against != SATTN_AGAINST_NOTHING) {
-        sattn_result_text(entry, "simdattn_autovec_kernel", row->autovec->kernel->name);
+        sattn_result_text(entry, "simdattn_autovec_kernel", row->autovec->variant->name);
         sattn_result_text(entry, "simdattn_against_autovec", sattn_against_name(against));
     }
     json_object_set_new(entry, "simdattn_whole", json_boolean(!*row->part));
@@ -192,7 +227,7 @@ static void add_row(json_t *benchmarks, const sattn_bench_job *job, const sattn_
         add_times(entry, 0, 0, 0); /* as Google Benchmark writes it */
         sattn_result_text(entry, "simdattn_status", *job->skipped ? "skipped" : "failed");
         add_kernel(entry, row);
-        add_shape(entry, job);
+        add_shape(entry, job, row);
         add_errors(entry, row);
         json_array_append_new(benchmarks, entry);
         return;
@@ -209,8 +244,8 @@ static void add_row(json_t *benchmarks, const sattn_bench_job *job, const sattn_
     json_t *const entry = new_entry(row, family, "aggregate", m->time_ns.n);
     add_times(entry, m->time_ns.n, row->time_ns, cpu_ns);
     add_kernel(entry, row);
-    add_shape(entry, job);
-    add_measured(entry, job, row);
+    add_shape(entry, job, row);
+    add_measured(entry, row);
     add_errors(entry, row);
     json_array_append_new(benchmarks, entry);
 }

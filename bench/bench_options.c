@@ -4,6 +4,7 @@
  * the registry and the table of shapes. */
 #include "bench/bench_options.h"
 
+#include "bench/ops/ops.h"
 #include "bench/shapes.h"
 #include "bench/suggest.h"
 #include "bench/verify/real.h"
@@ -20,17 +21,22 @@ static const char help_text[] =
     "\n"
     "Verifies each kernel against the double-precision oracle, then times it in windows that\n"
     "alternate with equally long windows of the loop that bounds it. Kernels of one shape are\n"
-    "interleaved. Without options: --preset quick.\n"
+    "interleaved. Without options: --op fused --preset quick.\n"
     "\n"
-    "  --preset NAME    quick, models, decode or real\n"
+    "  --op NAMES       fused and chain (whole attentions; both together are compared in one\n"
+    "                   table), qk, softmax, av (the steps of the chain), exp, tanh (arrays);\n"
+    "                   without --preset each on shapes that show what limits it\n"
+    "  --preset NAME    quick, models, decode, real; data: numbers and masks that are hard, "
+    "beside\n"
+    "                   easy ones; full: every op on every shape, which takes long\n"
     "  --shape NAMES    these shapes instead of a preset's (see --list)\n"
     "  --kernel NAMES   these kernels, ranked for the shape or not\n"
     "  --isa NAMES      kernels of these ISA levels only\n"
-    "  --op NAMES       kernels of these operations only\n"
     "  --cache STATE    warm, cold or both: one set of buffers again and again, or so many that\n"
     "                   none is in the last-level cache; cold is for shapes with few query rows\n"
-    "                   (default: warm; both in preset decode)\n"
-    "  --seconds S      measuring time per row (default: 0.8; 0.4 in models and decode)\n"
+    "                   and for softmax, exp and tanh (default: warm; both in preset decode)\n"
+    "  --seconds S      measuring time per row (default: 0.8 in quick and real and for --shape,\n"
+    "                   else 0.4)\n"
     "  --dataset DIR    captured tensors for the minilm shapes\n"
     "  --list           names of shapes and rows, and run nothing\n"
     "  --out FILE       write the results, in Google Benchmark's JSON schema\n"
@@ -76,74 +82,34 @@ static bool out_of_memory(void)
     return false;
 }
 
-bool sattn_names_have(const sattn_names *list, const char *name)
-{
-    for (size_t n = 0; n < list->count; ++n)
-        if (strcmp(list->names[n], name) == 0)
-            return true;
-    return false;
-}
-
-static void free_names(sattn_names *list)
-{
-    free(list->text);
-    free(list->names);
-    *list = (sattn_names){0};
-}
-
-static bool is_among(const char *word, const char *const *names, size_t count)
-{
-    for (size_t n = 0; n < count; ++n)
-        if (strcmp(word, names[n]) == 0)
-            return true;
-    return false;
-}
-
-/* Takes `value` apart and checks each name against `known`. */
-static bool split_names(sattn_names *list, const char *what, const char *value,
-                        const char *const *known, size_t n_known)
-{
-    const size_t length = strlen(value);
-    free_names(list);
-    list->text = malloc(length + 1);
-    list->names = calloc(length + 1, sizeof *list->names);
-    if (!list->text || !list->names)
-        return out_of_memory();
-    memcpy(list->text, value, length + 1);
-    for (char *at = list->text; at;) {
-        char *const comma = strchr(at, ',');
-        if (comma)
-            *comma = '\0';
-        if (!is_among(at, known, n_known))
-            return complain_unknown(what, at, known, n_known);
-        list->names[list->count++] = at;
-        at = comma ? comma + 1 : NULL;
-    }
-    return true;
-}
-
-/* The same with names that a table has. */
-static bool set_names(sattn_names *list, const char *what, const char *value,
+/* A comma list of names that a table has, for one option. */
+static bool set_names(sattn_name_list *list, const char *option, const char *value,
                       const char *(*name_at)(size_t), size_t n_known)
 {
+    char error[512];
     const char **const known = calloc(n_known ? n_known : 1, sizeof *known);
     if (!known)
         return out_of_memory();
     for (size_t k = 0; k < n_known; ++k)
         known[k] = name_at(k);
-    const bool good = split_names(list, what, value, known, n_known);
+    const bool good = sattn_name_list_set(list, value, known, n_known, error, sizeof error);
+    if (!good)
+        fprintf(stderr, "simdattn bench: %s: %s\n", option, error);
     free(known);
     return good;
 }
 
 static const char *op_name(size_t at)
 {
-    return sattn_op_name((sattn_op)at);
+    size_t count;
+    return sattn_bench_ops(&count)[at].name;
 }
 
 static bool set_ops(sattn_bench_options *options, const char *value)
 {
-    return set_names(&options->ops, "there is no op", value, op_name, SATTN_OP_COUNT);
+    size_t count;
+    sattn_bench_ops(&count);
+    return set_names(&options->ops, "--op", value, op_name, count);
 }
 
 static const char *isa_name(size_t at)
@@ -156,20 +122,20 @@ static bool set_isas(sattn_bench_options *options, const char *value)
 {
     size_t count;
     sattn_isas(&count);
-    return set_names(&options->isas, "there is no ISA level", value, isa_name, count);
+    return set_names(&options->isas, "--isa", value, isa_name, count);
 }
 
 static const char *kernel_name(size_t at)
 {
     size_t count;
-    return sattn_registry(&count)[at].name;
+    return sattn_variants(&count)[at].name;
 }
 
 static bool set_kernels(sattn_bench_options *options, const char *value)
 {
     size_t count;
-    sattn_registry(&count);
-    return set_names(&options->kernels, "there is no kernel", value, kernel_name, count);
+    sattn_variants(&count);
+    return set_names(&options->kernels, "--kernel", value, kernel_name, count);
 }
 
 static const char *shape_name(size_t at)
@@ -182,7 +148,7 @@ static bool set_shapes(sattn_bench_options *options, const char *value)
 {
     size_t count;
     sattn_shapes(&count);
-    return set_names(&options->shapes, "there is no shape", value, shape_name, count);
+    return set_names(&options->shapes, "--shape", value, shape_name, count);
 }
 
 static bool set_preset(sattn_bench_options *options, const char *value)
@@ -316,12 +282,30 @@ static bool parse_one(int argc, char **argv, int *at, sattn_bench_options *optio
     return complain_unknown("there is no option", word, names, N_OPTIONS);
 }
 
+/* Without a preset each op has shapes of its own, which for fused are those of preset quick. */
+static void apply_defaults(sattn_bench_options *options)
+{
+    const unsigned unhurried = SATTN_PRESET_QUICK | SATTN_PRESET_REAL;
+    if (options->shapes.count > 0) {
+        options->preset = 0;
+        options->preset_name = "shapes";
+    } else if (!options->preset_name) {
+        options->preset_name = options->ops.count || options->kernels.count ? "ops" : "quick";
+        options->preset = options->ops.count || options->kernels.count ? 0 : SATTN_PRESET_QUICK;
+    }
+    if (options->cache == 0)
+        options->cache =
+            options->preset == SATTN_PRESET_DECODE ? SATTN_WARM | SATTN_COLD : SATTN_WARM;
+    if (options->seconds == 0)
+        options->seconds =
+            options->shapes.count || (options->preset && !(options->preset & ~unhurried)) ? 0.8
+                                                                                          : 0.4;
+}
+
 bool sattn_bench_options_parse(int argc, char **argv, sattn_bench_options *options)
 {
     static char program[] = "simdattn";
     *options = (sattn_bench_options){
-        .preset_name = "quick",
-        .preset = SATTN_PRESET_QUICK,
         .dataset = sattn_real_default_directory(),
     };
     options->google_argv = calloc((size_t)argc + 2, sizeof *options->google_argv);
@@ -335,25 +319,16 @@ bool sattn_bench_options_parse(int argc, char **argv, sattn_bench_options *optio
         return complain("only one can have standard output,", "--json", " or --benchmark_format");
     if (options->json && (options->list || options->list_tests))
         return complain("a list is text, not JSON:", "--json", " does not go with it");
-    if (options->shapes.count > 0) {
-        options->preset = 0;
-        options->preset_name = "shapes";
-    }
-    if (options->cache == 0)
-        options->cache =
-            options->preset == SATTN_PRESET_DECODE ? SATTN_WARM | SATTN_COLD : SATTN_WARM;
-    const unsigned many = SATTN_PRESET_MODELS | SATTN_PRESET_DECODE;
-    if (options->seconds == 0)
-        options->seconds = options->preset & many ? 0.4 : 0.8;
+    apply_defaults(options);
     return true;
 }
 
 void sattn_bench_options_free(sattn_bench_options *options)
 {
-    free_names(&options->ops);
-    free_names(&options->isas);
-    free_names(&options->kernels);
-    free_names(&options->shapes);
+    sattn_name_list_free(&options->ops);
+    sattn_name_list_free(&options->isas);
+    sattn_name_list_free(&options->kernels);
+    sattn_name_list_free(&options->shapes);
     free(options->google_argv);
     *options = (sattn_bench_options){0};
 }

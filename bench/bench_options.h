@@ -4,24 +4,17 @@
 #ifndef SATTN_BENCH_BENCH_OPTIONS_H
 #define SATTN_BENCH_BENCH_OPTIONS_H
 
+#include "bench/names.h"
+
 #include <stdbool.h>
 #include <stddef.h>
-
-/* A comma list, taken apart. */
-typedef struct sattn_names {
-    char *text; /* what the names point into */
-    const char **names;
-    size_t count; /* 0: not given */
-} sattn_names;
-
-bool sattn_names_have(const sattn_names *list, const char *name);
 
 typedef enum sattn_cache_state { SATTN_WARM = 1, SATTN_COLD = 2 } sattn_cache_state;
 
 typedef struct sattn_bench_options {
     const char *preset_name;
-    unsigned preset;
-    sattn_names ops, isas, kernels, shapes;
+    unsigned preset; /* 0: shapes are named, or each op has its own */
+    sattn_name_list ops, isas, kernels, shapes;
     unsigned cache; /* set of sattn_cache_state; 0: as the preset says */
     double seconds; /* of measuring, per row */
     const char *out, *dataset;

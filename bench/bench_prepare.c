@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_prepare.c: cuts slow rows to what fits their time, and refuses to time a wrong kernel. */
+ * bench_prepare.c: cuts slow rows to what fits their time, and refuses to time a wrong variant. */
 #include "bench/bench_prepare.h"
 
 #include "bench/measure/clock.h"
@@ -11,9 +11,6 @@
 enum {
     PROBE_CALLS = 3,
     PROBE_ROWS = 32, /* query rows of a probe where rows can be cut */
-    SAMPLED_HEADS = 4,
-    SAMPLED_ROWS = 32, /* per head, besides first, last and tile edges */
-    SEED = 7,
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -34,7 +31,7 @@ static bool probe(sattn_bench_row *row, const sattn_workload *workload,
                   const sattn_attention_args *args, int64_t *cursor, double *seconds)
 {
     sattn_bench_call call;
-    if (!sattn_bench_call_open(&call, workload, args, row->kernel->name, cursor, row->why,
+    if (!sattn_bench_call_open(&call, workload, args, row->variant, cursor, row->why,
                                sizeof row->why))
         return false;
     int64_t best = INT64_MAX;
@@ -48,6 +45,11 @@ static bool probe(sattn_bench_row *row, const sattn_workload *workload,
     return true;
 }
 
+bool sattn_bench_may_cut(const sattn_bench_row *row)
+{
+    return row->variant->kind == SATTN_ROW_AUTOVEC || row->variant->kind == SATTN_ROW_SCALAR;
+}
+
 /* Sets how much of the shape the row runs; false if the kernel refused. */
 static bool choose_part(sattn_bench_row *row, const sattn_workload *workload, int64_t *cursor,
                         double slow_seconds, sattn_attention_args *args)
@@ -55,7 +57,7 @@ static bool choose_part(sattn_bench_row *row, const sattn_workload *workload, in
     *args = workload->args;
     row->n_kv_heads = args->n_kv_heads;
     row->n_rows = args->n_q;
-    if (row->kind == SATTN_ROW_HAND || args->n_kv_heads == 0 || args->n_q == 0)
+    if (!sattn_bench_may_cut(row) || args->n_kv_heads == 0 || args->n_q == 0)
         return true;
     const int64_t probe_rows =
         sattn_workload_can_cut_rows(workload) ? smaller(args->n_q, PROBE_ROWS) : args->n_q;
@@ -79,31 +81,25 @@ static bool choose_part(sattn_bench_row *row, const sattn_workload *workload, in
     } else {
         const int64_t group = args->n_q_heads / args->n_kv_heads;
         snprintf(row->part, sizeof row->part, "%lld of %lld heads",
-                 (long long)(row->n_kv_heads * group), (long long)(args->batch * args->n_q_heads));
+                 (long long)row->n_kv_heads * group, (long long)args->batch * args->n_q_heads);
     }
     *args = sattn_workload_part(workload, row->n_kv_heads, row->n_rows);
     return true;
 }
 
 /* Every byte of set 0's output becomes part of a NaN: what a kernel leaves out shows. */
-static void poison_output(const sattn_workload *workload)
+static void poison_output(const sattn_workload *workload, const sattn_bench_task *task)
 {
-    const sattn_attention_args *const a = &workload->args;
-    const size_t elements =
-        (size_t)a->batch * (size_t)a->n_q_heads * (size_t)a->n_q * (size_t)a->d_v;
-    memset(a->o.data, 0xff, elements * sizeof(float));
+    size_t bytes;
+    void *const output = sattn_workload_piece(workload, 0, task->output, &bytes);
+    memset(output, 0xff, bytes);
 }
 
-static bool verify(sattn_bench_row *row, const sattn_attention_args *args)
+static bool verify(sattn_bench_row *row, const sattn_bench_call *call)
 {
-    const sattn_verify_selection selection = {.tile_queries = row->kernel->tile_rows,
-                                              .n_random = SAMPLED_ROWS,
-                                              .n_heads = SAMPLED_HEADS,
-                                              .seed = SEED};
     const char *why = "";
     sattn_verify_result_init(&row->verified);
-    const sattn_status status =
-        sattn_verify_attention(args, &selection, NULL, &row->verified, &why);
+    const sattn_status status = call->task->verify(&call->args, row->variant, &row->verified, &why);
     if (status != SATTN_OK) {
         snprintf(row->why, sizeof row->why, "cannot be verified: %s", why);
         return false;
@@ -115,6 +111,12 @@ static bool verify(sattn_bench_row *row, const sattn_attention_args *args)
     return false;
 }
 
+static void note_kernels(sattn_bench_row *row, const sattn_bench_call *call)
+{
+    snprintf(row->kernels, sizeof row->kernels, "%s",
+             call->plan ? sattn_plan_kernel(call->plan) : row->variant->name);
+}
+
 void sattn_bench_prepare(sattn_bench_row *row, const sattn_workload *workload, int64_t *cursor,
                          double slow_seconds, sattn_bench_call *call)
 {
@@ -122,16 +124,18 @@ void sattn_bench_prepare(sattn_bench_row *row, const sattn_workload *workload, i
     row->state = SATTN_ROW_FAILED;
     *call = (sattn_bench_call){0};
     if (!choose_part(row, workload, cursor, slow_seconds, &args) ||
-        !sattn_bench_call_open(call, workload, &args, row->kernel->name, cursor, row->why,
+        !sattn_bench_call_open(call, workload, &args, row->variant, cursor, row->why,
                                sizeof row->why))
         return;
-    row->work = sattn_work_of(&args);
-    poison_output(workload);
+    note_kernels(row, call);
+    row->work = call->task->work(&args);
+    row->whole = call->task->work(&workload->args);
+    poison_output(workload, call->task);
     *cursor = 0;
     sattn_bench_call_run(call);
     if (call->status != SATTN_OK)
         snprintf(row->why, sizeof row->why, "refused: %s", sattn_last_error());
-    else if (verify(row, &args))
+    else if (verify(row, call))
         row->state = SATTN_ROW_READY;
     if (row->state != SATTN_ROW_READY)
         sattn_bench_call_close(call);

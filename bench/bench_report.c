@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_report.c: the table. Errors are in units of 2^-24 sum_k p_k |v_k|, as bench/verify has
- * them.
- */
+ * bench_report.c: the table. Errors are in the unit of the task (bench/verify/steps.h). */
 #include "bench/bench_report.h"
 
 #include "bench/bench_autovec.h"
+#include "bench/bench_legend.h"
 #include "bench/bench_run.h"
 #include "bench/table.h"
 
@@ -15,10 +14,13 @@
 
 enum {
     COLUMN_KERNEL,
+    COLUMN_DATA,
     COLUMN_TIME,
     COLUMN_SPREAD,
     COLUMN_RATE,
     COLUMN_SHARE,
+    COLUMN_SLOWDOWN,
+    COLUMN_FUSED,
     COLUMN_SCALAR,
     COLUMN_AUTOVEC,
     COLUMN_ERROR,
@@ -26,14 +28,42 @@ enum {
     N_COLUMNS
 };
 
-/* With the unit of the rate that fits the shape. */
-static void make_columns(bool memory, sattn_table_column columns[N_COLUMNS])
+/* What a row's rate is given in: elements cost time, few query rows cost reading K and V, the rest
+ * costs multiply-adds. */
+typedef enum rate { RATE_FLOPS, RATE_BYTES, RATE_ELEMENTS } rate;
+
+static rate rate_of(const sattn_bench_job *job)
 {
+    if (job->task->compute == SATTN_LIMIT_EXP)
+        return RATE_ELEMENTS;
+    return job->phase != SATTN_PHASE_PREFILL ? RATE_BYTES : RATE_FLOPS;
+}
+
+/* Whether some row is a chain beside a fused kernel. */
+static bool has_fused(const sattn_bench_job *job)
+{
+    bool found = false;
+    for (size_t r = 0; r < job->n_rows; ++r)
+        found = found || job->rows[r].over_fused.n > 0;
+    return found;
+}
+
+static void make_columns(const sattn_bench_job *job, sattn_table_column columns[N_COLUMNS])
+{
+    static const char *const rates[] = {"GFLOP/s", "GB/s", "ns/elem"};
+    const bool many = job->n_data > 1;
     const sattn_table_column all[N_COLUMNS] = {
-        {"  kernel", 32, false},  {"time", 7, true},
-        {"spread", 7, true},      {memory ? "GB/s" : "GFLOP/s", 7, true},
-        {"of bound", 10, true},   {"vs scalar", 9, true},
-        {"vs autovec", 10, true}, {"error / max", 12, true},
+        {"  kernel", 32, false},
+        {many ? "data" : "", 0, false},
+        {"time", 7, true},
+        {"spread", 7, true},
+        {rates[rate_of(job)], 7, true},
+        {"of bound", 10, true},
+        {many ? "slowdown" : "", 0, true},
+        {has_fused(job) ? "vs fused" : "", 0, true},
+        {"vs scalar", 9, true},
+        {"vs autovec", 10, true},
+        {"error / max", 12, true},
         {"", 0, false},
     };
     memcpy(columns, all, sizeof all);
@@ -61,10 +91,15 @@ static void format_factor(const sattn_stat *speedup, char *text, size_t size)
         snprintf(text, size, "-");
 }
 
-/* Few query rows: what counts is how fast K and V are read. */
-static bool counts_bytes(const sattn_bench_job *job)
+static void format_rate(const sattn_bench_job *job, const sattn_bench_row *row, char *text,
+                        size_t size)
 {
-    return job->phase != SATTN_PHASE_PREFILL;
+    const double ns = row->measured.time_ns.median;
+    double value = ns / row->work.elements;
+    if (rate_of(job) != RATE_ELEMENTS)
+        value = (rate_of(job) == RATE_BYTES ? row->work.bytes : row->work.flops) / ns;
+    const int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : value >= 0.9995 ? 2 : 3;
+    snprintf(text, size, "%.*f", decimals, value);
 }
 
 void sattn_bench_print_header(const sattn_environment *environment, const sattn_pin *pin)
@@ -89,31 +124,42 @@ static void add_measured(sattn_table *table, const sattn_bench_job *job, const s
     sattn_table_set(table, COLUMN_SPREAD, "%s%.1f%%",
                     row->measured.status == SATTN_MEASURE_TAINTED ? "~" : "",
                     100 * (time->p90 - time->p10) / time->median);
-    const double rate =
-        (counts_bytes(job) ? row->work.bytes : row->work.flops) / time->median; /* 1e9 per s */
-    sattn_table_set(table, COLUMN_RATE, "%.*f", rate >= 9.995 ? 1 : 2, rate);
-    if (row->bound)
+    format_rate(job, row, text, sizeof text);
+    sattn_table_set(table, COLUMN_RATE, "%s", text);
+    if (row->bounded)
         sattn_table_set(table, COLUMN_SHARE, "%.1f%% %-4s",
-                        100 * row->measured.share[row->measured.bound].median, row->bound);
+                        100 * row->measured.share[row->measured.bound].median,
+                        sattn_limit_name(row->bound));
+    if (job->n_data > 1) {
+        sattn_table_set(table, COLUMN_DATA, "%s", job->data[row->data].name);
+        format_factor(&row->slowdown, text, sizeof text);
+        sattn_table_set(table, COLUMN_SLOWDOWN, "%s", text);
+    }
+    if (row->over_fused.n > 0) {
+        format_factor(&row->over_fused, text, sizeof text);
+        sattn_table_set(table, COLUMN_FUSED, "%s", text);
+    }
     format_factor(&row->over_scalar, text, sizeof text);
     sattn_table_set(table, COLUMN_SCALAR, "%s", text);
     format_factor(&row->over_autovec, text, sizeof text);
     sattn_table_set(table, COLUMN_AUTOVEC, "%s", text);
-    sattn_table_set(table, COLUMN_ERROR, "%.1f / %.0f", row->verified.worst_error,
-                    row->verified.worst_bound);
+    const double error = row->verified.worst_error, bound = row->verified.worst_bound;
+    sattn_table_set(table, COLUMN_ERROR, "%.*f / %.*f", error < 9.995 ? 2 : 1, error,
+                    bound < 9.95 ? 1 : 0, bound);
     sattn_table_set(table, COLUMN_NOTE, "%s", row->part);
 }
 
 static void print_title(const sattn_bench_job *job)
 {
-    char sizes[160], less[96] = "";
+    char sizes[160], ops[64], less[96] = "";
     const sattn_shape *const s = &job->run_shape;
     sattn_shape_describe(s, sizes, sizeof sizes);
     if (s->source_batch > s->batch)
         snprintf(less, sizeof less, " (B=%lld in the source)", (long long)s->source_batch);
     else if (s->source_heads > s->n_q_heads)
         snprintf(less, sizeof less, " (H=%lld in the source)", (long long)s->source_heads);
-    printf("\n%s, %s: %s%s", job->shape->name, sattn_cache_name(job->cache), sizes, less);
+    sattn_bench_job_ops(job, ops, sizeof ops);
+    printf("\n%s, %s, %s: %s%s", ops, job->shape->name, sattn_cache_name(job->cache), sizes, less);
     if (s->without)
         printf(", without %s", s->without);
     if (job->cache == SATTN_COLD && job->n_sets > 0)
@@ -137,13 +183,17 @@ void sattn_bench_print_job(const sattn_bench_job *job)
     }
     sattn_table_column columns[N_COLUMNS];
     sattn_table table;
-    make_columns(counts_bytes(job), columns);
+    const sattn_variant *last = NULL;
+    make_columns(job, columns);
     sattn_table_init(&table, columns, N_COLUMNS);
     for (size_t r = 0; r < job->n_rows; ++r) {
         const sattn_bench_row *const row = &job->rows[r];
         if (row->state != SATTN_ROW_MEASURED || !sattn_table_add_row(&table))
             continue;
-        sattn_table_set(&table, COLUMN_KERNEL, "%c %s", row->chosen ? '*' : ' ', row->kernel->name);
+        if (row->variant != last) /* its other data stand below */
+            sattn_table_set(&table, COLUMN_KERNEL, "%c %s", row->chosen ? '*' : ' ',
+                            row->variant->name);
+        last = row->variant;
         add_measured(&table, job, row);
     }
     sattn_table_print(&table, stdout, true, 0);
@@ -151,47 +201,24 @@ void sattn_bench_print_job(const sattn_bench_job *job)
     for (size_t r = 0; r < job->n_rows; ++r)
         if (job->rows[r].state == SATTN_ROW_FAILED)
             printf("%c %s  FAILED\n  %s\n", job->rows[r].chosen ? '*' : ' ',
-                   job->rows[r].kernel->name, job->rows[r].why);
+                   job->rows[r].variant->name, job->rows[r].why);
     fflush(stdout);
-}
-
-static void print_legend(bool any_part)
-{
-    fputs(
-        "\n"
-        "*           the kernel that the dispatcher takes for this shape\n"
-        "time        of the whole shape, median of the rounds\n"
-        "spread      10th to 90th percentile; ~ where too few rounds were free of preemption,\n"
-        "            throttling and steal\n"
-        "of bound    share of what a loop reaches that only multiplies and adds at the kernel's\n"
-        "            ISA (fma) or only reads this K and V (read), run in turn with the kernel\n"
-        "vs scalar   speed-up over strict scalar code\n"
-        "vs autovec  speed-up over the same plain C, vectorized by the compiler for the same ISA\n"
-        "error       the worst / the largest that the bound allows anywhere, in units of\n"
-        "            2^-24 sum p|v|; every element is held to its own bound\n",
-        stdout);
-    if (any_part)
-        fputs("n of m      what scalar and autovec rows ran of the shape; their time is scaled up "
-              "by the work\n",
-              stdout);
 }
 
 void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, const char *out)
 {
     size_t measured = 0, failed = 0, skipped = 0;
-    bool any_part = false;
     for (size_t j = 0; j < list->count; ++j) {
         const sattn_bench_job *const job = &list->jobs[j];
         skipped += *job->skipped ? job->n_rows : 0;
         failed += *job->error ? job->n_rows : 0;
         for (size_t r = 0; r < job->n_rows; ++r) {
             measured += job->rows[r].state == SATTN_ROW_MEASURED;
-            any_part = any_part || *job->rows[r].part;
             failed += !*job->error && job->rows[r].state == SATTN_ROW_FAILED;
         }
     }
     if (measured)
-        print_legend(any_part);
+        sattn_bench_print_legend(list);
     printf("\n%zu rows measured in %.*f s", measured, seconds < 9.95, seconds);
     if (skipped)
         printf(", %zu skipped", skipped);

@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_rows.c: selection of shapes and kernels. */
+ * bench_rows.c: selection of ops, shapes and variants. */
 #define _POSIX_C_SOURCE 200809L /* regcomp */
 
 #include "bench/bench_rows.h"
 
 #include "bench/info.h"
 #include "bench/verbs.h"
-#include "bench/verify/inputs.h"
 
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char autovec_tag[] = "_autovec";
-
-static sattn_row_kind kind_of(const sattn_kernel *kernel)
-{
-    const size_t length = strlen(kernel->name), tag = sizeof autovec_tag - 1;
-    if (length >= tag && strcmp(kernel->name + length - tag, autovec_tag) == 0)
-        return SATTN_ROW_AUTOVEC;
-    return kernel->needs == SATTN_ISA_SCALAR ? SATTN_ROW_SCALAR : SATTN_ROW_HAND;
-}
 
 const char *sattn_cache_name(sattn_cache_state cache)
 {
@@ -63,23 +52,37 @@ static void filter_close(row_filter *filter)
         regfree(&filter->regex);
 }
 
-static bool kernel_wanted(const sattn_bench_options *options, const sattn_kernel *kernel,
-                          sattn_phase phase, sattn_features usable)
+static bool kernel_named(const sattn_bench_options *options, const sattn_bench_op *op)
 {
-    if (kernel->op != SATTN_OP_fused || (kernel->needs & ~usable)) /* shapes are whole attentions */
-        return false;
-    if (options->ops.count && !sattn_names_have(&options->ops, sattn_op_name(kernel->op)))
-        return false;
-    if (options->isas.count && !sattn_names_have(&options->isas, sattn_isa_name(kernel->needs)))
-        return false;
-    if (options->kernels.count)
-        return sattn_names_have(&options->kernels, kernel->name);
-    return (kernel->phases & (unsigned)phase) || kind_of(kernel) != SATTN_ROW_HAND;
+    for (size_t k = 0; k < options->kernels.count; ++k)
+        if (sattn_variant_by_name(options->kernels.names[k])->op == op)
+            return true;
+    return false;
 }
 
-const char *sattn_data_name(const sattn_shape *shape)
+/* Without --op: the ops of --kernel, else all in preset full, else fused; an array that is asked
+ * for by name brings its own. */
+static bool op_wanted(const sattn_bench_options *options, const sattn_bench_op *op)
 {
-    return shape->real_layer >= 0 ? "minilm" : sattn_input_name(SATTN_INPUT_ATTENTION);
+    if (options->ops.count)
+        return sattn_name_list_has(&options->ops, op->name);
+    if (options->kernels.count)
+        return kernel_named(options, op);
+    if (options->preset == SATTN_PRESET_FULL || op->task->takes_arrays)
+        return true;
+    return strcmp(op->name, sattn_op_name(SATTN_OP_fused)) == 0;
+}
+
+static bool variant_wanted(const sattn_bench_options *options, const sattn_variant *variant,
+                           sattn_phase phase, sattn_features usable)
+{
+    if ((variant->needs & ~usable) || !op_wanted(options, variant->op))
+        return false;
+    if (options->isas.count && !sattn_name_list_has(&options->isas, sattn_variant_isa(variant)))
+        return false;
+    if (options->kernels.count)
+        return sattn_name_list_has(&options->kernels, variant->name);
+    return (variant->phases & (unsigned)phase) || variant->kind != SATTN_ROW_HAND;
 }
 
 double sattn_bench_row_scale(const sattn_bench_row *row)
@@ -87,29 +90,33 @@ double sattn_bench_row_scale(const sattn_bench_row *row)
     return row->time_ns / row->measured.time_ns.median;
 }
 
-/* Rows in the order of the table: hand-written, autovec, scalar. */
+/* Rows in the order of the table: hand-written, of other libraries, autovec, scalar; each variant
+ * with all its data. */
 static bool add_rows(sattn_bench_job *job, const sattn_bench_options *options,
                      const row_filter *filter, sattn_features usable)
 {
     size_t count;
-    const sattn_kernel *const kernels = sattn_registry(&count);
-    job->rows = calloc(count ? count : 1, sizeof *job->rows);
+    const sattn_variant *const variants = sattn_variants(&count);
+    job->rows = calloc(count * job->n_data + 1, sizeof *job->rows);
     if (!job->rows)
         return false;
-    for (int kind = SATTN_ROW_HAND; kind <= SATTN_ROW_SCALAR; ++kind)
-        for (size_t k = 0; k < count; ++k) {
-            if ((int)kind_of(&kernels[k]) != kind ||
-                !kernel_wanted(options, &kernels[k], job->phase, usable))
+    for (int kind = 0; kind < SATTN_ROW_KINDS; ++kind)
+        for (size_t v = 0; v < count; ++v) {
+            if ((int)variants[v].kind != kind || variants[v].op->task != job->task ||
+                !variant_wanted(options, &variants[v], job->phase, usable))
                 continue;
-            sattn_bench_row *const row = &job->rows[job->n_rows];
-            snprintf(row->name, sizeof row->name, "%s/%s/%s/%s/t1", kernels[k].name,
-                     job->shape->name, sattn_data_name(job->shape), sattn_cache_name(job->cache));
-            if (!filter_passes(filter, row->name))
-                continue;
-            row->kernel = &kernels[k];
-            row->kind = (sattn_row_kind)kind;
-            row->over_scalar = row->over_autovec = sattn_stat_of(NULL, 0);
-            ++job->n_rows;
+            for (size_t d = 0; d < job->n_data; ++d) {
+                sattn_bench_row *const row = &job->rows[job->n_rows];
+                snprintf(row->name, sizeof row->name, "%s/%s/%s/%s/t1", variants[v].name,
+                         job->shape->name, job->data[d].name, sattn_cache_name(job->cache));
+                if (!filter_passes(filter, row->name))
+                    continue;
+                row->variant = &variants[v];
+                row->data = d;
+                row->over_scalar = row->over_autovec = sattn_stat_of(NULL, 0);
+                row->over_fused = row->slowdown = sattn_stat_of(NULL, 0);
+                ++job->n_rows;
+            }
         }
     return true;
 }
@@ -128,7 +135,7 @@ static bool check_usable(const sattn_bench_options *options, sattn_features usab
     }
     for (size_t k = 0; k < options->kernels.count; ++k) {
         const char *const name = options->kernels.names[k];
-        sattn_info_why(sattn_kernel_by_name(name)->needs, usable, why, sizeof why);
+        sattn_info_why(sattn_variant_by_name(name)->needs, usable, why, sizeof why);
         if (*why) {
             fprintf(stderr, "simdattn bench: %s cannot be used here: %s\n", name, why);
             return false;
@@ -137,43 +144,94 @@ static bool check_usable(const sattn_bench_options *options, sattn_features usab
     return true;
 }
 
-static bool shape_wanted(const sattn_bench_options *options, const sattn_shape *shape)
+/* Whether a wanted op of the task is run on the shape. */
+static bool shape_wanted(const sattn_bench_options *options, const sattn_bench_task *task,
+                         const sattn_shape *shape)
 {
-    if (options->shapes.count)
-        return sattn_names_have(&options->shapes, shape->name);
-    return (shape->presets & options->preset) != 0;
+    size_t count;
+    const sattn_bench_op *const ops = sattn_bench_ops(&count);
+    if (task->takes_arrays != shape->is_array)
+        return false;
+    for (size_t o = 0; o < count; ++o) {
+        const unsigned presets = options->preset ? options->preset : ops[o].presets;
+        if (ops[o].task != task || !op_wanted(options, &ops[o]))
+            continue;
+        if (options->shapes.count ? sattn_name_list_has(&options->shapes, shape->name)
+                                  : (shape->presets & presets) != 0)
+            return true;
+    }
+    return false;
+}
+
+/* Arrays come only with --op, --kernel, --shape or preset full. */
+static bool task_wanted(const sattn_bench_options *options, const sattn_bench_task *task)
+{
+    const bool by_name = options->ops.count || options->kernels.count || options->shapes.count;
+    return by_name || !task->takes_arrays || options->preset == SATTN_PRESET_FULL;
+}
+
+/* Adds the job, unless no row is wanted; false: no memory. */
+static bool add_job(const sattn_bench_options *options, sattn_features usable,
+                    const row_filter *filter, const sattn_bench_job *wanted, sattn_bench_jobs *list)
+{
+    sattn_bench_job *const job = &list->jobs[list->count];
+    *job = *wanted;
+    job->run_shape = *job->shape;
+    if (options->preset == SATTN_PRESET_DATA && !job->task->takes_arrays) {
+        job->data = sattn_data_hard(&job->n_data);
+    } else {
+        job->data = sattn_data_default(job->shape);
+        job->n_data = 1;
+    }
+    if (!add_rows(job, options, filter, usable))
+        return false;
+    if (job->n_rows > 0)
+        ++list->count;
+    else
+        free(job->rows);
+    return true;
+}
+
+static bool add_task(const sattn_bench_options *options, sattn_features usable,
+                     const row_filter *filter, const sattn_bench_task *task, sattn_bench_jobs *list)
+{
+    static const sattn_cache_state states[] = {SATTN_WARM, SATTN_COLD};
+    size_t n_shapes;
+    const sattn_shape *const shapes = sattn_shapes(&n_shapes);
+    for (size_t s = 0; s < n_shapes; ++s)
+        for (int c = 0; c < 2; ++c) {
+            const sattn_phase phase =
+                sattn_phase_of(shapes[s].n_q_heads / shapes[s].n_kv_heads, shapes[s].n_q);
+            const bool may_be_cold = phase != SATTN_PHASE_PREFILL || task->memory_always;
+            if (!shape_wanted(options, task, &shapes[s]) ||
+                !(options->cache & (unsigned)states[c]) ||
+                (states[c] == SATTN_COLD && (!may_be_cold || options->preset == SATTN_PRESET_DATA)))
+                continue;
+            const sattn_bench_job job = {
+                .shape = &shapes[s], .task = task, .cache = states[c], .phase = phase};
+            if (!add_job(options, usable, filter, &job, list))
+                return false;
+        }
+    return true;
 }
 
 static int fill(const sattn_bench_options *options, sattn_features usable, const row_filter *filter,
                 sattn_bench_jobs *list)
 {
-    static const sattn_cache_state states[] = {SATTN_WARM, SATTN_COLD};
-    size_t n_shapes;
-    const sattn_shape *const shapes = sattn_shapes(&n_shapes);
-    list->jobs = calloc(2 * n_shapes, sizeof *list->jobs);
-    if (!list->jobs) {
+    size_t n_shapes, n_ops;
+    sattn_shapes(&n_shapes);
+    const sattn_bench_op *const ops = sattn_bench_ops(&n_ops);
+    list->jobs = calloc(2 * n_shapes * n_ops, sizeof *list->jobs);
+    bool good = list->jobs != NULL;
+    for (size_t o = 0; good && o < n_ops; ++o) {
+        const bool is_first = o == 0 || ops[o].task != ops[o - 1].task; /* of its task */
+        if (is_first && task_wanted(options, ops[o].task))
+            good = add_task(options, usable, filter, ops[o].task, list);
+    }
+    if (!good) {
         fputs("simdattn bench: out of memory\n", stderr);
         return SATTN_EXIT_FAILED;
     }
-    for (size_t s = 0; s < n_shapes; ++s)
-        for (int c = 0; c < 2; ++c) {
-            const sattn_phase phase =
-                sattn_phase_of(shapes[s].n_q_heads / shapes[s].n_kv_heads, shapes[s].n_q);
-            if (!shape_wanted(options, &shapes[s]) || !(options->cache & (unsigned)states[c]) ||
-                (states[c] == SATTN_COLD && phase == SATTN_PHASE_PREFILL))
-                continue;
-            sattn_bench_job *const job = &list->jobs[list->count];
-            *job = (sattn_bench_job){.shape = &shapes[s], .cache = states[c], .phase = phase};
-            job->run_shape = shapes[s];
-            if (!add_rows(job, options, filter, usable)) {
-                fputs("simdattn bench: out of memory\n", stderr);
-                return SATTN_EXIT_FAILED;
-            }
-            if (job->n_rows > 0)
-                ++list->count;
-            else
-                free(job->rows);
-        }
     if (list->count > 0)
         return SATTN_EXIT_GOOD;
     fputs("simdattn bench: no kernel and shape match these options, so nothing was run"
@@ -206,15 +264,34 @@ void sattn_bench_jobs_free(sattn_bench_jobs *list)
     *list = (sattn_bench_jobs){0};
 }
 
+void sattn_bench_job_ops(const sattn_bench_job *job, char *text, size_t size)
+{
+    size_t count, used = 0;
+    const sattn_bench_op *const ops = sattn_bench_ops(&count);
+    if (size > 0)
+        text[0] = '\0';
+    for (size_t o = 0; o < count; ++o) {
+        bool found = false;
+        for (size_t r = 0; r < job->n_rows; ++r)
+            found = found || job->rows[r].variant->op == &ops[o];
+        if (found && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " and " : "",
+                                     ops[o].name);
+    }
+}
+
 void sattn_bench_print_list(const sattn_bench_jobs *list, bool bare)
 {
     for (size_t j = 0; j < list->count; ++j) {
         const sattn_bench_job *const job = &list->jobs[j];
-        char sizes[160];
+        char sizes[160], ops[64];
         sattn_shape_describe(job->shape, sizes, sizeof sizes);
+        sattn_bench_job_ops(job, ops, sizeof ops);
         if (!bare)
-            printf("%s%s, %s: %s [%s]\n  %s\n", j ? "\n" : "", job->shape->name,
+            printf("%s%s, %s, %s: %s [%s]\n  %s\n", j ? "\n" : "", ops, job->shape->name,
                    sattn_cache_name(job->cache), job->shape->model, job->shape->source, sizes);
+        for (size_t d = 0; !bare && job->n_data > 1 && d < job->n_data; ++d)
+            printf("  %-9s  %s\n", job->data[d].name, job->data[d].note);
         for (size_t r = 0; r < job->n_rows; ++r)
             printf("%s%s\n", bare ? "" : "    ", job->rows[r].name);
     }

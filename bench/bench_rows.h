@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_rows.h: what a run of `simdattn bench` consists of. A job is one shape with cold or warm
- * buffers; its rows are the kernels that are measured on it, interleaved. */
+ * bench_rows.h: what a run of `simdattn bench` consists of. A job is one task on one shape with
+ * cold or warm buffers; its rows are the variants that are measured on it, interleaved, each on
+ * every kind of data that the job has. */
 #ifndef SATTN_BENCH_BENCH_ROWS_H
 #define SATTN_BENCH_BENCH_ROWS_H
 
 #include "bench/bench_options.h"
 #include "bench/measure/measure.h"
+#include "bench/ops/ops.h"
 #include "bench/verify/compare.h"
 #include "bench/workload.h"
 #include "dispatch/registry.h"
@@ -15,9 +17,6 @@
 #include <stddef.h>
 
 enum { SATTN_ROW_NAME_SIZE = 192, SATTN_ROW_TEXT_SIZE = 320 };
-
-/* Scalar and autovec rows are what the others are compared with. */
-typedef enum sattn_row_kind { SATTN_ROW_HAND, SATTN_ROW_AUTOVEC, SATTN_ROW_SCALAR } sattn_row_kind;
 
 typedef enum sattn_row_state {
     SATTN_ROW_PENDING,
@@ -28,16 +27,18 @@ typedef enum sattn_row_state {
 
 typedef struct sattn_bench_row {
     char name[SATTN_ROW_NAME_SIZE];
-    const sattn_kernel *kernel;
-    sattn_row_kind kind;
-    bool chosen; /* by the dispatcher, for this shape */
+    const sattn_variant *variant;
+    size_t data;       /* which of the job's */
+    bool chosen;       /* by the dispatcher, for this shape */
+    char kernels[200]; /* that a chain resolved to, as a comma list; else the variant's name */
     sattn_row_state state;
     char why[SATTN_ROW_TEXT_SIZE]; /* of a failure */
 
     /* What was run of the shape, and the same in words ("" for all of it). */
     int64_t n_kv_heads, n_rows;
     char part[64];
-    sattn_work work; /* of what was run */
+    sattn_work work;  /* of what was run */
+    sattn_work whole; /* of the whole shape */
 
     sattn_verify_result verified;
     sattn_measure_result measured;
@@ -45,12 +46,20 @@ typedef struct sattn_bench_row {
     /* How often this row is as fast, by the ratios within rounds and the work of both; n is 0 where
      * there is nothing to compare with. */
     sattn_stat over_scalar, over_autovec;
+    sattn_stat over_fused;                 /* of a chain: over the fused kernel of its level */
     const struct sattn_bench_row *autovec; /* the row of over_autovec, or NULL */
-    const char *bound; /* name of the reference that limits it, NULL: none was measured */
+    /* Time of the whole shape over that of the same variant on the job's first, easy data; n is 0
+     * on that data itself. */
+    sattn_stat slowdown;
+    bool bounded;           /* a reference was measured: */
+    sattn_limit_kind bound; /* the one that limits it */
 } sattn_bench_row;
 
 typedef struct sattn_bench_job {
     const sattn_shape *shape;
+    const sattn_bench_task *task;
+    const sattn_data *data; /* [n_data] */
+    size_t n_data;
     sattn_cache_state cache;
     sattn_phase phase;
     sattn_bench_row *rows;
@@ -59,9 +68,8 @@ typedef struct sattn_bench_job {
     char skipped[SATTN_ROW_TEXT_SIZE]; /* why it was not run, which is no failure, or "" */
     bool unreadable;                   /* the error is about input */
 
-    /* Known after the run: sizes as run, and the whole call's work. */
-    sattn_shape run_shape;
-    sattn_work work;
+    /* Known after the run. */
+    sattn_shape run_shape; /* sizes as run */
     int64_t n_sets;
     size_t set_bytes;
 } sattn_bench_job;
@@ -77,14 +85,15 @@ int sattn_bench_select(const sattn_bench_options *options, sattn_features usable
                        sattn_bench_jobs *list);
 void sattn_bench_jobs_free(sattn_bench_jobs *list);
 
+/* Writes the ops of a job's rows: "qk", "fused and chain". */
+void sattn_bench_job_ops(const sattn_bench_job *job, char *text, size_t size);
+
 /* Prints the list: all about shapes and rows, or the bare names of the rows. */
 void sattn_bench_print_list(const sattn_bench_jobs *list, bool bare);
 
 /* What the numbers of the part that a measured row ran are multiplied by for the whole shape. */
 double sattn_bench_row_scale(const sattn_bench_row *row);
 
-/* Name of the inputs that a shape is run on. */
-const char *sattn_data_name(const sattn_shape *shape);
 const char *sattn_cache_name(sattn_cache_state cache);
 
 #endif

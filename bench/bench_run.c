@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_run.c: the measurement of one job. Its references are a multiply-add loop of each ISA level
- * among the rows and, for shapes with few query rows, a loop that reads the same K and V; the one
- * that takes longer for the row's work is its bound. */
+ * bench_run.c: the measurement of one job. */
 #define _POSIX_C_SOURCE 200809L /* sysconf */
 
 #include "bench/bench_run.h"
 
+#include "bench/bench_bounds.h"
 #include "bench/bench_prepare.h"
-#include "bench/limits/limits.h"
+#include "bench/bench_ratios.h"
+#include "dispatch/override.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,37 +17,15 @@
 
 /* Time in a round for scalar and autovec rows and their references together. */
 static const double slow_round_s = 0.2;
-/* Time to find the fastest way to read the buffers. */
-static const double choose_s = 0.1;
-
-/* The loop that reads walks over the same sets in the same order as the kernels: after a kernel the
- * next sets are cold, the last ones are not. */
-typedef struct shared_read {
-    sattn_limit limit;
-    int64_t *cursor;
-} shared_read;
-
-static int64_t run_shared_read(void *context, int64_t work)
-{
-    shared_read *const read = context;
-    read->limit.next = (size_t)*read->cursor;
-    const int64_t done = sattn_limit_run(&read->limit, work);
-    *read->cursor = (int64_t)read->limit.next;
-    return done;
-}
 
 /* All that a job needs while it runs. */
 typedef struct job_run {
     sattn_bench_job *job;
     const sattn_bench_setting *setting;
-    sattn_workload workload;
+    sattn_workload *workloads; /* [n_data]; those that are not open hold nothing */
     int64_t cursor;
     sattn_bench_call *calls; /* [n_rows] */
-    sattn_limit_buffer *buffers;
-    sattn_limit fma[SATTN_MEASURE_MAX_REFERENCES];
-    shared_read read;
-    sattn_measure_reference references[SATTN_MEASURE_MAX_REFERENCES];
-    size_t n_references;
+    sattn_bounds bounds;
     sattn_measure_candidate *candidates; /* of the rows that are ready */
     sattn_measure_result *results;
     sattn_bench_row **ready;
@@ -56,8 +34,9 @@ typedef struct job_run {
 
 static void report(const job_run *run, double done, const char *what)
 {
-    char text[96];
-    snprintf(text, sizeof text, "%s, %s: %s", run->job->shape->name,
+    char text[160], ops[64];
+    sattn_bench_job_ops(run->job, ops, sizeof ops);
+    snprintf(text, sizeof text, "%s, %s, %s: %s", ops, run->job->shape->name,
              sattn_cache_name(run->job->cache), what);
     if (run->setting->progress)
         run->setting->progress(run->setting->progress_context, done, text);
@@ -83,44 +62,67 @@ static size_t cold_bytes(const job_run *run)
 }
 
 /* More than a quarter of the memory is not taken. */
-static bool fits_memory(const job_run *run, size_t bytes)
+static bool fits_memory(const job_run *run, double bytes)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page <= 0 || (double)bytes <= (double)pages * (double)page / 4)
+    if (pages <= 0 || page <= 0 || bytes <= (double)pages * (double)page / 4)
         return true;
     snprintf(run->job->skipped, sizeof run->job->skipped,
-             "%.0f MB of buffers would take more than a quarter of the memory",
-             (double)bytes / 1e6);
+             "%.0f MB of buffers would take more than a quarter of the memory", bytes / 1e6);
     return false;
 }
 
-static bool open_workload(job_run *run)
+static bool open_workloads(job_run *run)
 {
     sattn_bench_job *const job = run->job;
-    const size_t cold = cold_bytes(run);
-    if (!fits_memory(run, cold))
-        return false;
-    if (!sattn_workload_open(&run->workload, job->shape, run->setting->dataset, cold, job->error,
-                             sizeof job->error)) {
-        job->unreadable = job->shape->real_layer >= 0;
+    for (size_t d = 0; d < job->n_data; ++d) {
+        const sattn_workload_request request = {.shape = job->shape,
+                                                .data = &job->data[d],
+                                                .tensors = job->task->tensors,
+                                                .scores_in = job->task->scores_in,
+                                                .spread = job->task->spread,
+                                                .dataset = run->setting->dataset,
+                                                .cold_bytes = cold_bytes(run)};
+        const double all = (double)sattn_workload_bytes(&request) * (double)job->n_data;
+        if (!fits_memory(run, all))
+            return false;
+        if (!sattn_workload_open(&run->workloads[d], &request, job->error, sizeof job->error)) {
+            job->unreadable = job->shape->real_layer >= 0;
+            return false;
+        }
+    }
+    if (job->n_data > 1 && !sattn_workload_share(run->workloads, job->n_data)) {
+        snprintf(job->error, sizeof job->error, "out of memory");
         return false;
     }
-    job->run_shape = run->workload.shape;
-    job->work = sattn_work_of(&run->workload.args);
-    job->n_sets = run->workload.n_sets;
-    job->set_bytes = run->workload.set_bytes;
+    job->run_shape = run->workloads[0].shape;
+    job->n_sets = run->workloads[0].n_sets;
+    job->set_bytes = run->workloads[0].set_bytes;
     return true;
 }
 
+/* ---- rows */
+
+/* What the dispatcher takes for the shape if no kernel is asked for. */
 static void mark_choice(job_run *run)
 {
-    sattn_plan *plan;
-    if (sattn_plan_create(&plan, &run->workload.args, NULL) != SATTN_OK)
-        return; /* the rows will say why */
-    for (size_t r = 0; r < run->job->n_rows; ++r)
-        run->job->rows[r].chosen =
-            strcmp(run->job->rows[r].kernel->name, sattn_plan_kernel(plan)) == 0;
-    sattn_plan_destroy(plan);
+    sattn_overrides overrides;
+    size_t count;
+    const sattn_kernel *const kernels = sattn_registry(&count);
+    if (sattn_overrides_get(NULL, &overrides) != SATTN_OK)
+        return;
+    for (size_t r = 0; r < run->job->n_rows; ++r) {
+        sattn_bench_row *const row = &run->job->rows[r];
+        const sattn_kernel *const kernel = sattn_kernel_by_name(row->variant->name);
+        if (!kernel)
+            continue;
+        const sattn_kernel *const forced = overrides.forced[kernel->op];
+        const sattn_selection selection = {.op = kernel->op,
+                                           .phase = run->job->phase,
+                                           .usable = overrides.usable,
+                                           .forced = forced ? forced->name : NULL};
+        row->chosen = sattn_select(kernels, count, &selection) == kernel;
+    }
 }
 
 static void prepare_rows(job_run *run)
@@ -128,92 +130,37 @@ static void prepare_rows(job_run *run)
     sattn_bench_job *const job = run->job;
     int n_slow = 0;
     for (size_t r = 0; r < job->n_rows; ++r)
-        n_slow += job->rows[r].kind != SATTN_ROW_HAND;
+        n_slow += sattn_bench_may_cut(&job->rows[r]);
     const double slow_s = n_slow > 0 ? slow_round_s / (2 * n_slow) : 0;
     for (size_t r = 0; r < job->n_rows; ++r) {
+        sattn_bench_row *const row = &job->rows[r];
         report(run, preparing * (double)r / (double)job->n_rows, "verifying");
-        sattn_bench_prepare(&job->rows[r], &run->workload, &run->cursor, slow_s, &run->calls[r]);
-        if (job->rows[r].state == SATTN_ROW_READY)
-            run->ready[run->n_ready++] = &job->rows[r];
+        sattn_workload_restore(&run->workloads[row->data]);
+        sattn_bench_prepare(row, &run->workloads[row->data], &run->cursor, slow_s, &run->calls[r]);
+        if (row->state == SATTN_ROW_READY)
+            run->ready[run->n_ready++] = row;
     }
 }
 
-/* ---- references */
-
-static int reference_of(const job_run *run, const char *isa)
+static void restore(void *context)
 {
-    for (size_t i = 0; i < run->n_references; ++i)
-        if (run->references[i].context == &run->fma[i] && strcmp(run->fma[i].isa->name, isa) == 0)
-            return (int)i;
-    return -1;
-}
-
-static void add_references(job_run *run)
-{
-    const bool reads = run->job->phase != SATTN_PHASE_PREFILL;
-    const size_t room = SATTN_MEASURE_MAX_REFERENCES - (reads ? 1 : 0);
-    for (size_t r = 0; r < run->n_ready && run->n_references < room; ++r) {
-        const char *const isa = sattn_isa_name(run->ready[r]->kernel->needs);
-        sattn_limit *const limit = &run->fma[run->n_references];
-        if (reference_of(run, isa) >= 0 || !sattn_limit_init_fma(limit, isa))
-            continue;
-        run->references[run->n_references++] =
-            (sattn_measure_reference){sattn_limit_name(SATTN_LIMIT_FMA), sattn_limit_run, limit};
-    }
-    if (!reads)
-        return;
-    for (int64_t s = 0; s < run->workload.n_sets; ++s)
-        run->buffers[s].data = sattn_workload_kv(&run->workload, s, &run->buffers[s].bytes);
-    run->read.cursor = &run->cursor;
-    if (!sattn_limit_init_read(&run->read.limit, run->setting->read_isa, run->buffers,
-                               (size_t)run->workload.n_sets))
-        return;
-    sattn_limit_choose(&run->read.limit, choose_s);
-    run->references[run->n_references++] =
-        (sattn_measure_reference){sattn_limit_name(SATTN_LIMIT_READ), run_shared_read, &run->read};
+    sattn_workload_restore(((const sattn_bench_call *)context)->workload);
 }
 
 static void add_candidates(job_run *run)
 {
     for (size_t r = 0; r < run->n_ready; ++r) {
         const sattn_bench_row *const row = run->ready[r];
-        const size_t index = (size_t)(row - run->job->rows);
         sattn_measure_candidate *const candidate = &run->candidates[r];
-        *candidate = (sattn_measure_candidate){
-            .name = row->name, .call = sattn_bench_call_run, .context = &run->calls[index]};
-        const int fma = reference_of(run, sattn_isa_name(row->kernel->needs));
-        if (fma >= 0)
-            candidate->work[fma] = row->work.flops;
-        for (size_t i = 0; i < run->n_references; ++i)
-            if (run->references[i].context == &run->read)
-                candidate->work[i] = row->work.bytes;
+        *candidate = (sattn_measure_candidate){.name = row->name,
+                                               .call = sattn_bench_call_run,
+                                               .prepare = run->job->n_data > 1 ? restore : NULL,
+                                               .context = &run->calls[row - run->job->rows]};
+        sattn_bounds_work(&run->bounds, row, candidate->work);
     }
 }
 
 /* ---- results */
-
-static const sattn_bench_row *baseline_of(const job_run *run, const sattn_bench_row *row,
-                                          sattn_row_kind kind)
-{
-    for (size_t r = 0; r < run->n_ready; ++r) {
-        const sattn_bench_row *const other = run->ready[r];
-        if (other->kind != kind || other->state != SATTN_ROW_MEASURED)
-            continue;
-        if (kind == SATTN_ROW_SCALAR || other->kernel->needs == row->kernel->needs)
-            return other;
-    }
-    return NULL;
-}
-
-/* How often `row` does the work of `other` in the other's time. */
-static sattn_stat speedup(const sattn_bench_row *row, const sattn_bench_row *other)
-{
-    if (!other)
-        return sattn_stat_of(NULL, 0);
-    const sattn_stat by_time = sattn_measure_ratio(&row->measured, &other->measured);
-    const bool works = row->work.flops > 0 && other->work.flops > 0;
-    return sattn_stat_scaled(by_time, works ? row->work.flops / other->work.flops : 1);
-}
 
 /* A median above what the reference allows is the machine's doing, not the kernel's, where the
  * rounds do not agree on it: calls that skip their work are above it in all of them. */
@@ -224,46 +171,49 @@ static void forgive(sattn_measure_result *result)
         result->status = SATTN_MEASURE_TAINTED;
 }
 
+static void take_result(const job_run *run, sattn_bench_row *row,
+                        const sattn_measure_result *result)
+{
+    const sattn_status called = run->calls[row - run->job->rows].status;
+    row->measured = *result;
+    forgive(&row->measured);
+    row->state = SATTN_ROW_MEASURED;
+    if (called != SATTN_OK) {
+        row->state = SATTN_ROW_FAILED;
+        snprintf(row->why, sizeof row->why, "a call failed while it was timed: %s",
+                 sattn_status_string(called));
+    } else if (!sattn_measure_valid(row->measured.status)) {
+        row->state = SATTN_ROW_FAILED;
+        snprintf(row->why, sizeof row->why, "%s",
+                 sattn_measure_status_string(row->measured.status));
+    }
+    const double amount = sattn_work_amount(&row->work);
+    const double times = amount > 0 ? sattn_work_amount(&row->whole) / amount : 1;
+    row->time_ns = row->measured.time_ns.median * times;
+    row->bounded = row->measured.bound >= 0;
+    if (row->bounded)
+        row->bound = run->bounds.kinds[row->measured.bound];
+}
+
 static void take_results(job_run *run)
 {
-    for (size_t r = 0; r < run->n_ready; ++r) {
-        sattn_bench_row *const row = run->ready[r];
-        const size_t index = (size_t)(row - run->job->rows);
-        row->measured = run->results[r];
-        forgive(&row->measured);
-        row->state = SATTN_ROW_MEASURED;
-        if (run->calls[index].status != SATTN_OK) {
-            row->state = SATTN_ROW_FAILED;
-            snprintf(row->why, sizeof row->why, "a call failed while it was timed: %s",
-                     sattn_status_string(run->calls[index].status));
-        } else if (!sattn_measure_valid(row->measured.status)) {
-            row->state = SATTN_ROW_FAILED;
-            snprintf(row->why, sizeof row->why, "%s",
-                     sattn_measure_status_string(row->measured.status));
-        }
-        const double share_done = row->work.flops > 0 ? run->job->work.flops / row->work.flops : 1;
-        row->time_ns = row->measured.time_ns.median * share_done;
-        if (row->measured.bound >= 0)
-            row->bound = run->references[row->measured.bound].name;
-    }
-    for (size_t r = 0; r < run->n_ready; ++r) {
-        sattn_bench_row *const row = run->ready[r];
-        if (row->state != SATTN_ROW_MEASURED)
-            continue;
-        row->over_scalar = speedup(row, baseline_of(run, row, SATTN_ROW_SCALAR));
-        row->autovec = baseline_of(run, row, SATTN_ROW_AUTOVEC);
-        row->over_autovec = speedup(row, row->autovec);
-    }
+    for (size_t r = 0; r < run->n_ready; ++r)
+        take_result(run, run->ready[r], &run->results[r]);
+    sattn_bench_set_ratios(run->job);
 }
 
 static void measure(job_run *run)
 {
-    add_references(run);
+    if (!sattn_bounds_open(&run->bounds, run->job, &run->workloads[0], run->setting->read_isa,
+                           &run->cursor)) {
+        snprintf(run->job->error, sizeof run->job->error, "out of memory");
+        return;
+    }
     add_candidates(run);
     const sattn_measure_plan plan = {.candidates = run->candidates,
                                      .n_candidates = run->n_ready,
-                                     .references = run->references,
-                                     .n_references = run->n_references};
+                                     .references = run->bounds.references,
+                                     .n_references = run->bounds.count};
     const sattn_measure_options options = {.budget_s = run->setting->seconds * (double)run->n_ready,
                                            .min_rounds = SATTN_STAT_LEAST,
                                            .progress = measuring,
@@ -274,33 +224,46 @@ static void measure(job_run *run)
         snprintf(run->job->error, sizeof run->job->error, "out of memory while measuring");
 }
 
+/* ---- the whole */
+
+static bool allocate(job_run *run)
+{
+    const size_t n_rows = run->job->n_rows;
+    run->workloads = calloc(run->job->n_data, sizeof *run->workloads);
+    run->calls = calloc(n_rows, sizeof *run->calls);
+    run->candidates = calloc(n_rows, sizeof *run->candidates);
+    run->results = calloc(n_rows, sizeof *run->results);
+    run->ready = calloc(n_rows, sizeof *run->ready);
+    return run->workloads && run->calls && run->candidates && run->results && run->ready;
+}
+
+static void free_all(job_run *run)
+{
+    sattn_bounds_close(&run->bounds);
+    for (size_t r = 0; run->calls && r < run->job->n_rows; ++r)
+        sattn_bench_call_close(&run->calls[r]);
+    for (size_t d = run->job->n_data; run->workloads && d-- > 0;)
+        sattn_workload_close(&run->workloads[d]);
+    free(run->workloads);
+    free(run->calls);
+    free(run->candidates);
+    free(run->results);
+    free(run->ready);
+}
+
 void sattn_bench_run_job(sattn_bench_job *job, const sattn_bench_setting *setting)
 {
     job_run run = {.job = job, .setting = setting};
     report(&run, 0, "making inputs");
-    if (!open_workload(&run))
-        return;
-    run.calls = calloc(job->n_rows, sizeof *run.calls);
-    run.candidates = calloc(job->n_rows, sizeof *run.candidates);
-    run.results = calloc(job->n_rows, sizeof *run.results);
-    run.ready = calloc(job->n_rows, sizeof *run.ready);
-    run.buffers = calloc((size_t)run.workload.n_sets, sizeof *run.buffers);
-    if (run.calls && run.candidates && run.results && run.ready && run.buffers) {
+    if (!allocate(&run)) {
+        snprintf(job->error, sizeof job->error, "out of memory");
+    } else if (open_workloads(&run)) {
         mark_choice(&run);
         prepare_rows(&run);
         if (run.n_ready > 0)
             measure(&run);
-    } else {
-        snprintf(job->error, sizeof job->error, "out of memory");
     }
-    for (size_t r = 0; run.calls && r < job->n_rows; ++r)
-        sattn_bench_call_close(&run.calls[r]);
-    free(run.calls);
-    free(run.candidates);
-    free(run.results);
-    free(run.ready);
-    free(run.buffers);
-    sattn_workload_close(&run.workload);
+    free_all(&run);
 }
 
 bool sattn_bench_job_failed(const sattn_bench_job *job)

@@ -15,6 +15,8 @@ static const struct {
 } verbs[] = {
     {"info", sattn_verb_info, "this CPU and system, and the kernels that it can run"},
     {"bench", sattn_verb_bench, "verify kernels and time them against what the CPU can do"},
+    {"check", sattn_verb_check,
+     "accuracy of every kernel against the oracle, and against a baseline"},
 };
 
 enum { N_VERBS = sizeof verbs / sizeof verbs[0] };

@@ -113,6 +113,8 @@ static void add_build(json_t *context, const sattn_environment *e)
     sattn_result_text(context, "simdattn_kernel_flags", e->build.kernel_flags);
     sattn_result_text(context, "simdattn_commit", e->build.commit);
     add_known(context, "simdattn_commit_dirty", e->build.commit_dirty);
+    sattn_result_text(context, "simdattn_kernel_hash", e->build.kernel_hash);
+    sattn_result_text(context, "simdattn_sleef_version", e->build.sleef_version);
     sattn_result_text(context, "simdattn_benchmark_version", e->build.benchmark_version);
     sattn_result_text(context, "simdattn_jansson_version", e->build.jansson_version);
 }
@@ -198,7 +200,8 @@ bool sattn_result_print(const json_t *document, FILE *file)
            fputc('\n', file) != EOF && fflush(file) == 0;
 }
 
-bool sattn_result_write(const json_t *document, const char *path, char *error, size_t error_size)
+bool sattn_result_write_as(const json_t *document, sattn_result_printer *print, const char *path,
+                           char *error, size_t error_size)
 {
     char partial[PATH_SIZE];
     const bool in_place = written_in_place(path);
@@ -206,7 +209,7 @@ bool sattn_result_write(const json_t *document, const char *path, char *error, s
     FILE *const file = fopen(in_place ? path : partial, "w");
     if (!file)
         return fail(path, error, error_size);
-    bool good = sattn_result_print(document, file);
+    bool good = print(document, file);
     good = fclose(file) == 0 && good;
     if (good && !in_place)
         good = rename(partial, path) == 0;
@@ -216,4 +219,9 @@ bool sattn_result_write(const json_t *document, const char *path, char *error, s
     if (!in_place)
         remove(partial);
     return false;
+}
+
+bool sattn_result_write(const json_t *document, const char *path, char *error, size_t error_size)
+{
+    return sattn_result_write_as(document, sattn_result_print, path, error, error_size);
 }

@@ -32,4 +32,9 @@ bool sattn_result_write(const json_t *document, const char *path, char *error, s
 /* To an open stream; false if that failed. */
 bool sattn_result_print(const json_t *document, FILE *file);
 
+/* sattn_result_write with another way of printing. */
+typedef bool sattn_result_printer(const json_t *document, FILE *file);
+bool sattn_result_write_as(const json_t *document, sattn_result_printer *print, const char *path,
+                           char *error, size_t error_size);
+
 #endif

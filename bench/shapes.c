@@ -13,10 +13,17 @@
 #define MODELS SATTN_PRESET_MODELS
 #define DECODE SATTN_PRESET_DECODE
 #define REAL   SATTN_PRESET_REAL
+#define DATA   SATTN_PRESET_DATA
+#define STEPS  SATTN_PRESET_STEPS
+#define LINES  SATTN_PRESET_LINES
+#define ARRAYS SATTN_PRESET_ARRAYS
 
 #define SIZES(b, hq, hkv, tq, tk, depth, depth_v)                                                  \
     .batch = b, .n_q_heads = hq, .n_kv_heads = hkv, .n_q = tq, .n_k = tk, .d = depth,              \
     .d_v = depth_v, .real_layer = -1
+/* One head whose scores are so many lines of so many keys. */
+#define LINES_OF(lines, keys) SIZES(1, 1, 1, lines, keys, 64, 64)
+#define NUMBERS(n)            SIZES(1, 1, 1, 1, n, 1, 1), .is_array = true
 /* Sizes of the tree's own files; those of other files are taken from them. */
 #define REAL_LAYER(number)                                                                         \
     .batch = 5, .n_q_heads = 12, .n_kv_heads = 12, .n_q = 247, .n_k = 247, .d = 32, .d_v = 32,     \
@@ -105,13 +112,15 @@ static const sattn_shape shapes[] = {
 
     /* ---- vision */
     {"vit-b16-197", "ViT-B/16, 224 px", "benchdnn timms-sdpa-fwd-no-mask", NULL,
-     QUICK | MODELS, SIZES(2, 12, 12, 197, 197, 64, 64), .source_batch = 128},
+     QUICK | MODELS | STEPS, SIZES(2, 12, 12, 197, 197, 64, 64), .source_batch = 128},
     {"vit-l16-197", "ViT-L/16, 224 px", "vision_transformer configs, derived", NULL,
      MODELS, SIZES(1, 16, 16, 197, 197, 64, 64)},
     {"vit-h14-257", "ViT-H/14, 224 px", "vision_transformer configs, derived", NULL,
      MODELS, SIZES(1, 16, 16, 257, 257, 80, 80)},
     {"vit-b32-50", "ViT-B/32, 224 px", "vision_transformer configs, derived", NULL,
-     MODELS, SIZES(1, 12, 12, 50, 50, 64, 64)},
+     MODELS | STEPS, SIZES(1, 12, 12, 50, 50, 64, 64)},
+    {"swin-t-49", "Swin-T, first stage, windows of 7x7", "Swin-Transformer configs, derived", NULL,
+     MODELS | STEPS, SIZES(16, 3, 3, 49, 49, 32, 32), BIAS_MASK, .source_batch = 64},
     {"qwen3-vl-5776", "Qwen3-VL-8B, vision tower", "llama.cpp test-backend-ops.cpp", NULL,
      MODELS, SIZES(1, 1, 1, 5776, 5776, 72, 72), .source_heads = 16},
     {"sd-self-4096", "Stable Diffusion v1, self, 64x64", "v1-inference.yaml, derived", NULL,
@@ -130,7 +139,7 @@ static const sattn_shape shapes[] = {
     {"llama2-7b-decode-513", "Llama-2-7B decode", "benchdnn sdpa; test_sdpa", NULL,
      QUICK | MODELS | DECODE, SIZES(1, 32, 32, 1, 513, 128, 128)},
     {"llama3-8b-decode-2049", "Llama-3-8B decode", "test_sdpa", NULL,
-     QUICK | MODELS | DECODE, SIZES(1, 32, 8, 1, 2049, 128, 128)},
+     QUICK | MODELS | DECODE | DATA | STEPS, SIZES(1, 32, 8, 1, 2049, 128, 128)},
     {"llama3.1-70b-decode-2049", "Llama-3.1-70B decode, length chosen",
      "llama-models sku_list.py, D derived", NULL,
      MODELS | DECODE, SIZES(1, 64, 8, 1, 2049, 128, 128)},
@@ -167,10 +176,33 @@ static const sattn_shape shapes[] = {
      MODELS | DECODE, SIZES(1, 6, 6, 1, 1, 64, 64)},
 
     /* ---- no mask and no limit: how much of the FMA peak prefill reaches */
+    {"square-128-d64", "plain square", "chosen", NULL, STEPS, SIZES(1, 8, 8, 128, 128, 64, 64)},
+    {"square-128-d128", "plain square", "chosen", NULL, STEPS, SIZES(1, 4, 4, 128, 128, 128, 128)},
+    {"square-512-d64", "plain square", "chosen", NULL,
+     STEPS | DATA, SIZES(1, 2, 2, 512, 512, 64, 64)},
+    {"square-512-d128", "plain square", "chosen", NULL, STEPS, SIZES(1, 2, 2, 512, 512, 128, 128)},
     {"square-1024-d128", "plain square", "chosen", NULL,
-     QUICK, SIZES(1, 2, 2, 1024, 1024, 128, 128)},
+     QUICK | STEPS, SIZES(1, 2, 2, 1024, 1024, 128, 128)},
     {"square-1024-d64", "plain square", "chosen", NULL,
-     QUICK, SIZES(1, 4, 4, 1024, 1024, 64, 64)},
+     QUICK | STEPS, SIZES(1, 4, 4, 1024, 1024, 64, 64)},
+    {"wide-32x1000", "few queries, many keys, wide heads", "chosen", NULL,
+     STEPS, SIZES(1, 1, 1, 32, 1000, 512, 512)},
+
+    /* ---- lines of scores: what softmax meets from the first cache to memory */
+    {"lines-4x1024", "in the first-level cache", "chosen", NULL, LINES, LINES_OF(4, 1024)},
+    {"lines-64x49", "short, in the first-level cache", "chosen", NULL, LINES, LINES_OF(64, 49)},
+    {"lines-24x197", "in the first-level cache", "chosen", NULL, LINES, LINES_OF(24, 197)},
+    {"lines-16x4096", "in the second-level cache", "chosen", NULL, LINES, LINES_OF(16, 4096)},
+    {"lines-8x65536", "each longer than the first caches", "chosen", NULL, LINES,
+     LINES_OF(8, 65536)},
+    {"lines-128x65536", "in memory", "chosen", NULL, LINES, LINES_OF(128, 65536)},
+
+    /* ---- arrays */
+    {"array-64", "so short that the call counts", "chosen", NULL, ARRAYS, NUMBERS(64)},
+    {"array-1000", "first-level cache, with a tail", "chosen", NULL, ARRAYS, NUMBERS(1000)},
+    {"array-4096", "first-level cache", "chosen", NULL, ARRAYS, NUMBERS(4096)},
+    {"array-65536", "second-level cache", "chosen", NULL, ARRAYS, NUMBERS(65536)},
+    {"array-4m", "memory", "chosen", NULL, ARRAYS, NUMBERS(4194304)},
 
     /* ---- captured tensors, five paragraphs padded to the longest */
     {"minilm-layer1", "all-MiniLM-L6-v2, layer 1", "tests/data/minilm", NULL,
@@ -201,7 +233,8 @@ unsigned sattn_preset_by_name(const char *name)
     static const struct {
         const char *name;
         sattn_preset preset;
-    } presets[] = {{"quick", QUICK}, {"models", MODELS}, {"decode", DECODE}, {"real", REAL}};
+    } presets[] = {{"quick", QUICK}, {"models", MODELS}, {"decode", DECODE},
+                   {"real", REAL},   {"data", DATA},     {"full", SATTN_PRESET_FULL}};
     for (size_t p = 0; p < sizeof presets / sizeof presets[0]; ++p)
         if (strcmp(presets[p].name, name) == 0)
             return presets[p].preset;
@@ -210,11 +243,15 @@ unsigned sattn_preset_by_name(const char *name)
 
 const char *sattn_preset_names(void)
 {
-    return "quick, models, decode, real";
+    return "quick, models, decode, real, data, full";
 }
 
 void sattn_shape_describe(const sattn_shape *shape, char *text, size_t size)
 {
+    if (shape->is_array) {
+        snprintf(text, size, "n=%lld", (long long)shape->n_k);
+        return;
+    }
     char mask[48] = "";
     if (shape->mask.kind != SATTN_MASK_NONE)
         snprintf(mask, sizeof mask, " %s mask%s",

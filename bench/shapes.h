@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * shapes.h: named attention shapes of real models, each with where its numbers come from.
+ * shapes.h: named attention shapes of real models, each with where its numbers come from; besides
+ * them plain ones chosen to show one thing, and arrays.
  *
  * Sources are test suites and configurations of public projects; sequence lengths of decoders are
  * those of the cited suite unless the note says "length chosen". What a model does and this version
@@ -19,6 +20,12 @@ typedef enum sattn_preset {
     SATTN_PRESET_MODELS = 2,
     SATTN_PRESET_DECODE = 4,
     SATTN_PRESET_REAL = 8,
+    SATTN_PRESET_DATA = 16, /* run on every kind of data of bench_data.h */
+    /* No names of the command line, but what an op is run on if no preset is asked for: */
+    SATTN_PRESET_STEPS = 32,   /* qk, softmax, av, chain */
+    SATTN_PRESET_LINES = 64,   /* softmax besides */
+    SATTN_PRESET_ARRAYS = 128, /* exp, tanh */
+    SATTN_PRESET_FULL = 255,   /* every shape, with every op */
 } sattn_preset;
 
 /* What a mask of the shape holds. */
@@ -27,6 +34,7 @@ typedef enum sattn_mask_content {
     SATTN_CONTENT_PADDING,  /* entry b of B lacks its last b / 2B of the keys; entry 0 lacks none */
     SATTN_CONTENT_CAUSAL,   /* bottom right, as a tensor */
     SATTN_CONTENT_BIAS,     /* a position bias that falls with the distance of query and key */
+    SATTN_CONTENT_INPUT,    /* what the kind of input has (bench/verify/inputs.h) */
 } sattn_mask_content;
 
 typedef struct sattn_shape_mask {
@@ -48,6 +56,7 @@ typedef struct sattn_shape {
     int64_t source_batch; /* 0: as batch; else the source's, of which `batch` entries are run */
     int64_t source_heads; /* 0: as n_q_heads; else the same for heads */
     int real_layer;       /* -1: inputs are made; else captured ones of this MiniLM layer */
+    bool is_array;        /* n_k numbers for exp and tanh; all other extents are 1 */
 } sattn_shape;
 
 const sattn_shape *sattn_shapes(size_t *count);
@@ -58,7 +67,7 @@ unsigned sattn_preset_by_name(const char *name);
 /* The names of all presets, separated by commas. */
 const char *sattn_preset_names(void);
 
-/* Writes "B=1 Hq=16 Hkv=16 Tq=384 Tk=384 D=64 causal ..." */
+/* "n=4096" for an array, else "B=1 Hq=16 Hkv=16 Tq=384 Tk=384 D=64 causal ..." */
 void sattn_shape_describe(const sattn_shape *shape, char *text, size_t size);
 
 #endif

@@ -66,6 +66,8 @@ static void print_line(const sattn_table *table, FILE *file, const int *widths, 
 {
     int pending = indent; /* spaces owed, written only if text follows */
     for (int c = 0; c < table->n_columns; ++c) {
+        if (widths[c] == 0)
+            continue;
         const char *const text = cell(table, row, c);
         const int fill = widths[c] - text_width(text);
         if (table->columns[c].right)

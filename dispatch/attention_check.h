@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * attention_check.h: everything that can be wrong with the arguments of an attention call. Nothing
- * but argument structs and the small per-batch arrays is read. */
+ * attention_check.h: everything that can be wrong with the arguments of an attention call or of one
+ * of its steps. Nothing but argument structs and the small per-batch arrays is read. A task looks
+ * only at the fields that it needs. */
 #ifndef SATTN_DISPATCH_ATTENTION_CHECK_H
 #define SATTN_DISPATCH_ATTENTION_CHECK_H
 
-#include "dispatch/simdattn.h"
+#include "dispatch/operands.h"
 
-/* Extents, strides, types, scale; fields that are not computed yet are refused by name. Pointers
+/* Extents, strides, types, values; fields that are not computed yet are refused by name. Pointers
  * are not looked at. */
-sattn_status sattn_attention_check_shape(const sattn_attention_args *args);
+sattn_status sattn_attention_check_shape(const sattn_attention_args *args, sattn_task task);
 
 /* Pointers, per-batch values and overlap, for arguments whose shape has passed. Sets *o_is_q where
- * the output takes the place of the queries. */
-sattn_status sattn_attention_check_data(const sattn_attention_args *args, bool *o_is_q);
+ * the output of an attention takes the place of its queries. */
+sattn_status sattn_attention_check_data(const sattn_attention_args *args, sattn_task task,
+                                        bool *o_is_q);
+
+/* The name of a field that is set and that only a chain computes; NULL: there is none. */
+const char *sattn_field_for_chain(const sattn_attention_args *args);
 
 /* True where o has the shape and the strides of q, so that it may lie exactly on it. */
 bool sattn_output_fits_queries(const sattn_attention_args *args);

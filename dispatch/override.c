@@ -30,14 +30,33 @@ static void usable_isa_names(sattn_features usable, char text[NAMES_SIZE])
             append(text, isas[i].name);
 }
 
-static void usable_kernel_names(sattn_features usable, char text[NAMES_SIZE])
+static void usable_kernel_names(sattn_op op, sattn_features usable, char text[NAMES_SIZE])
 {
     size_t count;
     const sattn_kernel *const rows = sattn_registry(&count);
     text[0] = '\0';
     for (size_t i = 0; i < count; ++i)
-        if ((rows[i].needs & ~usable) == 0)
+        if (rows[i].op == op && (rows[i].needs & ~usable) == 0)
             append(text, rows[i].name);
+}
+
+/* What to say of a name that no row has: the rows of its op, or else how names begin. */
+static sattn_status refuse_name(const sattn_overrides *overrides, const char *source,
+                                const char *name)
+{
+    char names[NAMES_SIZE] = "", begin[32];
+    for (int op = 0; op < SATTN_OP_COUNT; ++op) {
+        snprintf(begin, sizeof begin, "sattn_%s_", sattn_op_name((sattn_op)op));
+        if (strncmp(name, begin, strlen(begin)) == 0) {
+            usable_kernel_names((sattn_op)op, overrides->usable, names);
+            return sattn_fail(SATTN_ERR_KERNEL, "%s: \"%.80s\" is not a kernel; usable here: %s",
+                              source, name, names);
+        }
+        append(names, begin);
+    }
+    return sattn_fail(SATTN_ERR_KERNEL,
+                      "%s: \"%.80s\" is not a kernel; their names begin with one of: %s", source,
+                      name, names);
 }
 
 sattn_status sattn_override_isa(sattn_overrides *overrides, const char *source, const char *value,
@@ -68,11 +87,10 @@ static sattn_status force(sattn_overrides *overrides, const char *source, const 
 {
     char names[NAMES_SIZE], missing[160];
     const sattn_kernel *const kernel = sattn_kernel_by_name(name);
-    usable_kernel_names(overrides->usable, names);
     if (!kernel)
-        return sattn_fail(SATTN_ERR_KERNEL, "%s: \"%.80s\" is not a kernel; usable here: %s",
-                          source, name, names);
+        return refuse_name(overrides, source, name);
     if (kernel->needs & ~overrides->usable) {
+        usable_kernel_names(kernel->op, overrides->usable, names);
         sattn_features_print(kernel->needs & ~overrides->usable, missing, sizeof missing);
         return sattn_fail(SATTN_ERR_KERNEL, "%s: %s needs %s, not usable here%s%s; usable here: %s",
                           source, name, missing, overrides->isa ? " under the cap " : "",
@@ -183,9 +201,11 @@ void sattn_overrides_log(const sattn_overrides *overrides, const sattn_selection
         (atomic_fetch_or(&logged[index], (unsigned)selection->phase) & (unsigned)selection->phase))
         return;
     char phase[64];
+    const bool has_phase = selection->op != SATTN_OP_exp && selection->op != SATTN_OP_tanh;
     sattn_phases_print((unsigned)selection->phase, phase, sizeof phase);
-    fprintf(stderr, "simdattn: %s, %s%s%s:\n", sattn_op_name(selection->op), phase,
-            overrides->isa ? ", ISA capped to " : "", overrides->isa ? overrides->isa : "");
+    fprintf(stderr, "simdattn: %s%s%s%s%s:\n", sattn_op_name(selection->op), has_phase ? ", " : "",
+            has_phase ? phase : "", overrides->isa ? ", ISA capped to " : "",
+            overrides->isa ? overrides->isa : "");
     for (size_t i = 0; i < count; ++i)
         if (rows[i].op == selection->op)
             print_verdict(&rows[i], selection, chosen);

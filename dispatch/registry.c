@@ -39,13 +39,11 @@ const sattn_kernel *sattn_kernel_by_name(const char *name)
 
 const char *sattn_op_name(sattn_op op)
 {
-    switch (op) {
-    case SATTN_OP_fused:
-        return "fused";
-    case SATTN_OP_COUNT:
-        break;
-    }
-    return "unknown";
+    static const char *const names[SATTN_OP_COUNT] = {
+        [SATTN_OP_fused] = "fused", [SATTN_OP_qk] = "qk",   [SATTN_OP_softmax] = "softmax",
+        [SATTN_OP_av] = "av",       [SATTN_OP_exp] = "exp", [SATTN_OP_tanh] = "tanh",
+    };
+    return op >= 0 && op < SATTN_OP_COUNT ? names[op] : "unknown";
 }
 
 void sattn_phases_print(unsigned phases, char *text, size_t size)

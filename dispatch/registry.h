@@ -20,7 +20,16 @@ typedef enum sattn_phase {
 /* Below and at this many rows lanes over features win, above it lanes over queries. */
 enum { SATTN_FEW_ROWS = 28 };
 
-typedef enum sattn_op { SATTN_OP_fused, SATTN_OP_COUNT } sattn_op;
+/* In the order of `info` and of the documents. */
+typedef enum sattn_op {
+    SATTN_OP_fused,
+    SATTN_OP_qk,
+    SATTN_OP_softmax,
+    SATTN_OP_av,
+    SATTN_OP_exp,
+    SATTN_OP_tanh,
+    SATTN_OP_COUNT
+} sattn_op;
 
 typedef struct sattn_kernel {
     sattn_op op;
@@ -32,6 +41,11 @@ typedef struct sattn_kernel {
     const char *note;
     union {
         sattn_fused_fn *fused;
+        sattn_qk_fn *qk;
+        sattn_softmax_fn *softmax;
+        sattn_av_fn *av;
+        sattn_exp_fn *exp;
+        sattn_tanh_fn *tanh;
     } fn;
 } sattn_kernel;
 

@@ -3,6 +3,8 @@
  * repair.c: see repair.h. Only the scan is on the common path. */
 #include "dispatch/repair.h"
 
+#include "kernels/visibility.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -14,9 +16,16 @@ static uint32_t is_not_finite(float x)
     return (bits & 0x7f800000u) == 0x7f800000u;
 }
 
-bool sattn_unit_may_hide(const sattn_fused_args *u)
+bool sattn_may_hide(const sattn_visibility *visible, int64_t n_rows)
 {
-    return u->mask_bool || u->mask_add || (u->causal && u->causal_offset < u->n_k - 1 - u->i0);
+    if (visible->mask_bool || visible->mask_add)
+        return true;
+    if (visible->n_k == 0 || n_rows == 0)
+        return false;
+    /* The first row sees least at the end, the last row least at the beginning. */
+    const sattn_key_range first = sattn_visible_range(visible, 0);
+    const sattn_key_range last = sattn_visible_range(visible, n_rows - 1);
+    return first.end < visible->n_k || last.end < visible->n_k || last.begin > 0;
 }
 
 static bool row_is_finite(const float *row, int64_t columns)
@@ -27,41 +36,41 @@ static bool row_is_finite(const float *row, int64_t columns)
     return found == 0;
 }
 
-bool sattn_unit_output_is_suspect(const sattn_fused_args *u)
+bool sattn_output_is_suspect(const sattn_averaged *a)
 {
-    for (int64_t g = 0; g < u->n_group; ++g)
-        for (int64_t i = u->i0; i < u->i1; ++i)
-            if (!row_is_finite(u->o + g * u->o_group_stride + i * u->o_stride, u->d_v))
+    for (int64_t g = 0; g < a->n_group; ++g)
+        for (int64_t i = 0; i < a->n_rows; ++i)
+            if (!row_is_finite(a->o + g * a->o_group_stride + i * a->o_stride, a->d_v))
                 return true;
     return false;
 }
 
-int64_t sattn_list_non_finite_keys(const sattn_fused_args *u, int64_t *keys)
+int64_t sattn_list_non_finite_keys(const sattn_averaged *a, int64_t *keys)
 {
     int64_t count = 0;
-    for (int64_t j = 0; j < u->n_k; ++j)
-        if (!row_is_finite(u->v + j * u->v_stride, u->d_v))
+    for (int64_t j = 0; j < a->visible->n_k; ++j)
+        if (!row_is_finite(a->v + j * a->v_stride, a->d_v))
             keys[count++] = j;
     return count;
 }
 
-void sattn_copy_finite(const sattn_fused_args *u, float *v_copy)
+void sattn_copy_finite(const sattn_averaged *a, float *v_copy)
 {
-    for (int64_t j = 0; j < u->n_k; ++j)
-        for (int64_t y = 0; y < u->d_v; ++y) {
-            const float value = u->v[j * u->v_stride + y];
-            v_copy[j * u->d_v + y] = is_not_finite(value) ? 0.0f : value;
+    for (int64_t j = 0; j < a->visible->n_k; ++j)
+        for (int64_t y = 0; y < a->d_v; ++y) {
+            const float value = a->v[j * a->v_stride + y];
+            v_copy[j * a->d_v + y] = is_not_finite(value) ? 0.0f : value;
         }
 }
 
-static bool is_visible(const sattn_fused_args *u, int64_t g, int64_t i, int64_t j)
+/* The mask of row i of head g at key j. */
+static bool mask_lets_through(const sattn_visibility *visible, int64_t g, int64_t i, int64_t j)
 {
-    const int64_t at = g * u->mask_group_stride + i * u->mask_row_stride + j * u->mask_key_stride;
-    if (u->causal && u->causal_offset < j - i)
-        return false;
-    if (u->mask_bool)
-        return u->mask_bool[at] != 0;
-    return !u->mask_add || u->mask_add[at] != -INFINITY;
+    const uint8_t *const mask_bool = sattn_mask_bool_row(visible, g, i);
+    const float *const mask_add = sattn_mask_add_row(visible, g, i);
+    if (mask_bool)
+        return mask_bool[j * visible->mask_key_stride] != 0;
+    return !mask_add || mask_add[j * visible->mask_key_stride] != -INFINITY;
 }
 
 /* Some element is finite in the second result only, so that the second may have to be taken. */
@@ -75,27 +84,29 @@ static bool is_undecided(const float *row, const float *again, int64_t d_v)
 
 /* A visible key's non-finite values make the first result the right one in their columns. The keys
  * are gone through once per row, and no further than something is left to decide. */
-static void take_row(const sattn_fused_args *u, int64_t g, int64_t i, float *again,
+static void take_row(const sattn_averaged *a, int64_t g, int64_t i, float *again,
                      const int64_t *keys, int64_t n_keys)
 {
-    float *const row = u->o + g * u->o_group_stride + i * u->o_stride;
-    bool undecided = is_undecided(row, again, u->d_v);
+    float *const row = a->o + g * a->o_group_stride + i * a->o_stride;
+    const sattn_key_range range = sattn_visible_range(a->visible, i);
+    bool undecided = is_undecided(row, again, a->d_v);
     for (int64_t n = 0; undecided && n < n_keys; ++n) {
-        if (!is_visible(u, g, i, keys[n]))
+        const int64_t j = keys[n];
+        if (j < range.begin || j >= range.end || !mask_lets_through(a->visible, g, i, j))
             continue;
-        const float *const v = u->v + keys[n] * u->v_stride;
-        for (int64_t y = 0; y < u->d_v; ++y)
+        const float *const v = a->v + j * a->v_stride;
+        for (int64_t y = 0; y < a->d_v; ++y)
             again[y] = is_not_finite(v[y]) ? row[y] : again[y];
-        undecided = is_undecided(row, again, u->d_v);
+        undecided = is_undecided(row, again, a->d_v);
     }
-    for (int64_t y = 0; y < u->d_v; ++y)
+    for (int64_t y = 0; y < a->d_v; ++y)
         row[y] = is_not_finite(row[y]) ? again[y] : row[y];
 }
 
-void sattn_take_repaired(const sattn_fused_args *u, float *repaired, const int64_t *keys,
+void sattn_take_repaired(const sattn_averaged *a, float *repaired, const int64_t *keys,
                          int64_t n_keys)
 {
-    for (int64_t g = 0; g < u->n_group; ++g)
-        for (int64_t i = u->i0; i < u->i1; ++i)
-            take_row(u, g, i, repaired + (g * u->i1 + i) * u->d_v, keys, n_keys);
+    for (int64_t g = 0; g < a->n_group; ++g)
+        for (int64_t i = 0; i < a->n_rows; ++i)
+            take_row(a, g, i, repaired + (g * a->n_rows + i) * a->d_v, keys, n_keys);
 }

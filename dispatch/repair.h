@@ -11,22 +11,40 @@
 
 #include "kernels/contract.h"
 
-/* True where a key of this unit's range is hidden from some row by causal limit or mask. */
-bool sattn_unit_may_hide(const sattn_fused_args *unit);
+/* An output and what it was averaged from, whichever kernels did so: rows [0, n_rows) of each head
+ * of a group. Strides are in elements. */
+typedef struct sattn_averaged {
+    const sattn_visibility *visible;
+    const float *v; /* [visible->n_k][d_v] */
+    float *o;       /* [n_group][n_rows][d_v] */
+    int64_t v_stride, o_stride, o_group_stride;
+    int64_t n_group, n_rows, d_v;
+} sattn_averaged;
 
-/* True where the unit's output rows hold a NaN or an infinity. */
-bool sattn_unit_output_is_suspect(const sattn_fused_args *unit);
+/* Working memory of a repair. */
+typedef struct sattn_repair_memory {
+    float *v_copy;   /* [n_k][d_v] */
+    int64_t *v_keys; /* [n_k] */
+    float *repaired; /* [n_group][n_rows][d_v] */
+} sattn_repair_memory;
+
+/* True where some key of [0, n_k) is hidden from one of the rows [0, n_rows), or a mask may hide
+ * one. */
+bool sattn_may_hide(const sattn_visibility *visible, int64_t n_rows);
+
+/* True where the output rows hold a NaN or an infinity. */
+bool sattn_output_is_suspect(const sattn_averaged *averaged);
 
 /* Lists in `keys` [n_k], rising, the keys whose V row holds a non-finite value; returns how many.
  */
-int64_t sattn_list_non_finite_keys(const sattn_fused_args *unit, int64_t *keys);
+int64_t sattn_list_non_finite_keys(const sattn_averaged *averaged, int64_t *keys);
 
 /* v_copy [n_k][d_v] = V with 0 for every non-finite value. */
-void sattn_copy_finite(const sattn_fused_args *unit, float *v_copy);
+void sattn_copy_finite(const sattn_averaged *averaged, float *v_copy);
 
-/* Takes elements of `repaired` [n_group][n_q][d_v] into the unit's output, as said above, given the
+/* Takes elements of `repaired` [n_group][n_rows][d_v] into the output, as said above, given the
  * list of keys; elements of `repaired` that are not taken are overwritten. */
-void sattn_take_repaired(const sattn_fused_args *unit, float *repaired, const int64_t *keys,
+void sattn_take_repaired(const sattn_averaged *averaged, float *repaired, const int64_t *keys,
                          int64_t n_keys);
 
 #endif

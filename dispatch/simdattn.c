@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * simdattn.c: the public entry points. */
+ * simdattn.c: the public entry points of attention and of plans. */
 #include "dispatch/simdattn.h"
 
-#include "dispatch/attention_check.h"
 #include "dispatch/error.h"
 #include "dispatch/plan.h"
 
@@ -13,45 +12,14 @@
 #error "dispatch runs before the CPU is known: build it without AVX flags"
 #endif
 
-enum { WORKSPACE_ALIGNMENT = 64 };
-
-/* Runs a plan with the pointers of `args`, in the workspace given or in one of its own. */
-static sattn_status run(const sattn_plan *plan, const sattn_attention_args *args, void *workspace,
-                        size_t workspace_size)
-{
-    bool o_is_q;
-    if (sattn_attention_is_empty(args))
-        return SATTN_OK;
-    const sattn_status status = sattn_attention_check_data(args, &o_is_q);
-    if (status != SATTN_OK)
-        return status;
-    if (!workspace) {
-        void *const own = aligned_alloc(WORKSPACE_ALIGNMENT, plan->layout.size);
-        if (!own)
-            return sattn_fail(SATTN_ERR_MEMORY, "could not allocate a workspace of %zu bytes",
-                              plan->layout.size);
-        sattn_plan_execute(plan, args, o_is_q, own);
-        free(own);
-        return SATTN_OK;
-    }
-    if ((uintptr_t)workspace % WORKSPACE_ALIGNMENT != 0)
-        return sattn_fail(SATTN_ERR_WORKSPACE, "workspace = %p: expected a multiple of 64",
-                          workspace);
-    if (workspace_size < plan->layout.size)
-        return sattn_fail(SATTN_ERR_WORKSPACE, "workspace_size = %zu: expected at least %zu",
-                          workspace_size, plan->layout.size);
-    sattn_plan_execute(plan, args, o_is_q, workspace);
-    return SATTN_OK;
-}
-
 sattn_status sattn_attention(const sattn_attention_args *args, const sattn_options *options)
 {
     sattn_plan plan;
-    const sattn_status status = sattn_plan_make(&plan, args, options);
+    const sattn_status status = sattn_plan_make_attention(&plan, args, options);
     if (status != SATTN_OK)
         return status;
-    return run(&plan, args, options ? options->workspace : NULL,
-               options ? options->workspace_size : 0);
+    return sattn_plan_run_args(&plan, args, options ? options->workspace : NULL,
+                               options ? options->workspace_size : 0);
 }
 
 sattn_status sattn_attention_workspace_size(const sattn_attention_args *args,
@@ -60,7 +28,7 @@ sattn_status sattn_attention_workspace_size(const sattn_attention_args *args,
     sattn_plan plan;
     if (!size)
         return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
-    const sattn_status status = sattn_plan_make(&plan, args, options);
+    const sattn_status status = sattn_plan_make_attention(&plan, args, options);
     *size = status == SATTN_OK ? plan.layout.size : 0;
     return status;
 }
@@ -72,7 +40,7 @@ sattn_status sattn_plan_create(sattn_plan **plan, const sattn_attention_args *ar
         return sattn_fail(SATTN_ERR_ARGUMENT, "plan is NULL: expected where to put the plan");
     *plan = NULL;
     sattn_plan made;
-    const sattn_status status = sattn_plan_make(&made, args, options);
+    const sattn_status status = sattn_plan_make_attention(&made, args, options);
     if (status != SATTN_OK)
         return status;
     *plan = malloc(sizeof **plan);
@@ -94,7 +62,7 @@ size_t sattn_plan_workspace_size(const sattn_plan *plan)
 
 const char *sattn_plan_kernel(const sattn_plan *plan)
 {
-    return plan->kernel->name;
+    return plan->names;
 }
 
 /* A pointer that shapes the plan must be there in every run, or in none. */
@@ -114,6 +82,8 @@ sattn_status sattn_plan_run(const sattn_plan *plan, const sattn_pointers *pointe
     sattn_attention_args args = plan->args;
     sattn_status status = check_presence("lse", args.lse, pointers->lse);
     if (status == SATTN_OK)
+        status = check_presence("scores", args.scores, pointers->scores);
+    if (status == SATTN_OK)
         status = check_presence("n_k_valid", args.n_k_valid, pointers->n_k_valid);
     if (status == SATTN_OK)
         status = check_presence("causal_offset", args.causal_offset, pointers->causal_offset);
@@ -127,7 +97,8 @@ sattn_status sattn_plan_run(const sattn_plan *plan, const sattn_pointers *pointe
     args.o.data = pointers->o;
     args.mask.data = pointers->mask;
     args.lse = pointers->lse;
+    args.scores = pointers->scores;
     args.n_k_valid = pointers->n_k_valid;
     args.causal_offset = pointers->causal_offset;
-    return run(plan, &args, workspace, workspace_size);
+    return sattn_plan_run_args(plan, &args, workspace, workspace_size);
 }

@@ -91,18 +91,20 @@ typedef struct sattn_mask {
     int64_t stride[4];
 } sattn_mask;
 
+/* Where along the way scores are returned, as in the ONNX operator Attention. */
 typedef enum sattn_scores_stage {
-    SATTN_SCORES_SCALED = 0,
-    SATTN_SCORES_SOFTCAPPED,
-    SATTN_SCORES_BIASED,
-    SATTN_SCORES_PROBABILITIES,
+    SATTN_SCORES_SCALED = 0,    /* scale * Q K^T, of every key, hidden or not */
+    SATTN_SCORES_SOFTCAPPED,    /* after softcap, the same as before if that is off */
+    SATTN_SCORES_BIASED,        /* after the bias; -inf where the key is hidden */
+    SATTN_SCORES_PROBABILITIES, /* after softmax; 0 where the key is hidden */
 } sattn_scores_stage;
 
 /* O = softmax(scale * Q K^T + bias, over the visible keys) V for every batch entry and query head;
  * query head h reads KV head h / (n_q_heads / n_kv_heads).
  *
- * Key j is visible to query i of batch entry b where all of these hold:
- *   j < n_k_valid[b];  causal: j <= i + causal_offset[b];  the mask lets it through.
+ * Key j is visible to query i of batch entry b where all of these hold, with offset the
+ * causal_offset of b: j < n_k_valid[b];  causal: j <= i + offset;  the mask lets it through;
+ *   window: i + offset - window_left <= j <= i + offset + window_right.
  * A hidden key never matters, whatever K and V hold there. A row that sees no key is +0 and its
  * log-sum-exp -inf. NaN or +inf among a row's visible scores makes the whole row NaN, and so do
  * scores that are all -inf without being masked. A visible V that is not finite makes its column of
@@ -132,9 +134,15 @@ typedef struct sattn_attention_args {
                                           never read. */
     float *lse; /* optional log-sum-exp [batch, n_q_heads, n_q], innermost stride 1 */
     int64_t lse_stride_b, lse_stride_h;
-    float *scores; /* optional [batch, n_q_heads, n_q, n_k] at one stage, innermost stride 1 */
+    /* Optional [batch, n_q_heads, n_q, n_k] at one stage, innermost stride 1. From n_k_valid[b] on,
+     * where no key is read, it is -inf, and 0 among probabilities. */
+    float *scores;
     sattn_scores_stage scores_stage;
     int64_t scores_stride_b, scores_stride_h, scores_stride_t;
+    /* Input of sattn_softmax (scores) and sattn_av (weights), [batch, n_q_heads, n_q, n_k],
+     * innermost stride 1; sattn_attention wants NULL. */
+    const float *scores_in;
+    int64_t scores_in_stride_b, scores_in_stride_h, scores_in_stride_t;
 } sattn_attention_args;
 
 typedef struct sattn_options {
@@ -143,8 +151,15 @@ typedef struct sattn_options {
     const char *kernels; /* comma list of kernel names, each for its own op; NULL: SATTN_KERNEL */
     const char *profile; /* not supported yet */
     void *workspace;     /* NULL: one allocation per call; else 64-byte aligned, of at least */
-    size_t workspace_size; /* sattn_attention_workspace_size bytes */
-    int key_splits;        /* ranges that the keys are cut into and merged from; 0: chosen */
+    size_t workspace_size; /* sattn_attention_workspace_size or sattn_step_workspace_size bytes */
+    /* The rest is for sattn_attention alone. */
+    int key_splits; /* ranges that the keys are cut into and merged from; 0: chosen; a chain does
+                       not cut its keys and refuses 2 or more */
+    /* "fused": one kernel that never stores scores; "chain": qk, softmax and av, a block of query
+     * rows after the other, with the block's scores in the workspace (0.5 MiB; up to 16 MiB, or one
+     * row for each head of a group, where rows are long); NULL: fused, or chain for what only that
+     * computes (window, softcap, scores). */
+    const char *plan;
 } sattn_options;
 
 /* Checks, plans and runs one call. `options` may be NULL. */
@@ -152,22 +167,53 @@ SATTN_API sattn_status sattn_attention(const sattn_attention_args *args,
                                        const sattn_options *options);
 
 /* Bytes of workspace that sattn_attention needs for these arguments and options. q, k, v, o and
- * mask data may be NULL; of lse, n_k_valid and causal_offset only that they are NULL or not is
- * looked at. */
+ * mask data may be NULL; of lse, scores, n_k_valid and causal_offset only that they are NULL or not
+ * is looked at. */
 SATTN_API sattn_status sattn_attention_workspace_size(const sattn_attention_args *args,
                                                       const sattn_options *options, size_t *size);
+
+/* The steps of sattn_attention, each on its own. They take the same arguments and look only at the
+ * extents and at the fields of their step; the other tensors may be missing, and d and d_v where no
+ * tensor has them.
+ *
+ *   sattn_qk       q, k, scale, softcap, n_k_valid          -> scores
+ *   sattn_softmax  scores_in, mask, causal, window, n_k_valid -> scores, lse
+ *   sattn_av       scores_in, v, mask, causal, window, n_k_valid -> o
+ *
+ * sattn_qk returns scores_stage SATTN_SCORES_SCALED (softcap is not applied) or
+ * SATTN_SCORES_SOFTCAPPED, -inf from n_k_valid[b] on. sattn_softmax writes 0 where a key is hidden;
+ * its scores may be exactly its scores_in, with equal strides. For sattn_av the weight of a hidden
+ * key is 0, whatever scores_in holds there; an additive mask only hides. No other overlap is legal.
+ * NaN, infinities, empty rows and hidden keys are as in sattn_attention. */
+SATTN_API sattn_status sattn_qk(const sattn_attention_args *args, const sattn_options *options);
+SATTN_API sattn_status sattn_softmax(const sattn_attention_args *args,
+                                     const sattn_options *options);
+SATTN_API sattn_status sattn_av(const sattn_attention_args *args, const sattn_options *options);
+
+typedef enum sattn_step { SATTN_STEP_QK = 0, SATTN_STEP_SOFTMAX, SATTN_STEP_AV } sattn_step;
+
+/* Bytes of workspace that a step needs; pointers in `args` as for sattn_attention_workspace_size.
+ */
+SATTN_API sattn_status sattn_step_workspace_size(sattn_step step, const sattn_attention_args *args,
+                                                 const sattn_options *options, size_t *size);
+
+/* y[i] = exp(x[i]), tanh(x[i]) for n numbers; y may be exactly x. They need no workspace. Errors in
+ * ULP per kernel: docs/numerics.md. */
+SATTN_API sattn_status sattn_exp(const float *x, float *y, int64_t n, const sattn_options *options);
+SATTN_API sattn_status sattn_tanh(const float *x, float *y, int64_t n,
+                                  const sattn_options *options);
 
 /* A checked shape with its kernels chosen, made once and run many times with new pointers. */
 typedef struct sattn_plan sattn_plan;
 
-/* What may change from run to run. lse, n_k_valid and causal_offset must be NULL where the plan's
- * arguments had NULL, and only there; mask must be NULL where the plan has none. */
+/* What may change from run to run. lse, scores, n_k_valid and causal_offset must be NULL where the
+ * plan's arguments had NULL, and only there; mask must be NULL where the plan has none. */
 typedef struct sattn_pointers {
     const void *q, *k, *v;
     void *o;
     const void *mask;
     const int64_t *n_k_valid, *causal_offset;
-    float *lse;
+    float *lse, *scores;
 } sattn_pointers;
 
 /* Pointers in `args` as for sattn_attention_workspace_size. On failure *plan is NULL. Free with
@@ -176,7 +222,7 @@ SATTN_API sattn_status sattn_plan_create(sattn_plan **plan, const sattn_attentio
                                          const sattn_options *options);
 SATTN_API void sattn_plan_destroy(sattn_plan *plan);
 SATTN_API size_t sattn_plan_workspace_size(const sattn_plan *plan);
-/* The kernel that this plan runs. */
+/* The kernel that this plan runs; for a chain its three kernels, as a comma list. */
 SATTN_API const char *sattn_plan_kernel(const sattn_plan *plan);
 /* Runs on any thread, several at once with workspaces of their own. `workspace` is 64-byte aligned,
  * or NULL for an allocation. */

@@ -22,20 +22,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* fused: O = softmax(scale * Q K^T + bias over the visible keys) V, by online softmax.
+/* Which keys a query row sees, and what is added to their scores. Key j is visible to query i where
+ * all of these hold:
+ *   length   j < n_k; keys at or beyond n_k are never read
+ *   causal   j <= i + causal_offset
+ *   window   i + causal_offset - window_left <= j <= i + causal_offset + window_right
+ *   mask     mask_bool[...] != 0, or mask_add[...] not -inf
+ * So a mask of floats is a bias, and only -inf in it hides: any other value, -FLT_MAX included, is
+ * added to the score. The element of head g, query i and key j lies at
+ * g * mask_group_stride + i * mask_row_stride + j * mask_key_stride. */
+typedef struct sattn_visibility {
+    int64_t n_k; /* keys that exist for this batch entry, >= 0 */
+    bool causal, has_window;
+    int64_t causal_offset;                      /* any int64_t */
+    int64_t window_left, window_right;          /* >= 0, or -1: unbounded on that side */
+    const uint8_t *mask_bool;                   /* NULL, or nonzero = attend */
+    const float *mask_add;                      /* NULL, or added; at most one mask is given */
+    int64_t mask_group_stride, mask_row_stride; /* elements; 0 = broadcast */
+    int64_t mask_key_stride;                    /* 1, or 0 = broadcast */
+} sattn_visibility;
+
+enum {
+    SATTN_KEY_BLOCK = 128, /* key blocks start at multiples of this; so must cuts of a range */
+    SATTN_TILE_QUERIES_MAX = 64, /* most query rows that a tile may hold */
+    SATTN_TILE_KEYS_MAX = 512,   /* most keys that a tile may hold */
+};
+
+/* The work unit of fused, qk, softmax and av is one batch entry and one KV head with the n_group
+ * query heads that share it, query rows [i0, i1) of each. All pointers are to row 0 of that batch
+ * entry and head; head g of the group lies g * *_group_stride elements further.
  *
- * The work unit is one batch entry and one KV head with the n_group query heads that share it,
- * query rows [i0, i1) of each, and keys [j0, j1). All pointers are to row 0 of that batch entry and
- * head; head g of the group lies g * *_group_stride elements further.
+ * A row's bits depend on that row, on the keys it sees and on the kernel, and on nothing else: not
+ * on the rows beside it, not on how a call is cut into rows, not on hidden keys behind its last.
+ * Keys that no row of a call can see by length, causal limit and window are not read. K and V may
+ * be NULL where there are no keys; all other pointers are valid. */
+
+/* fused: O = softmax(scale * Q K^T + bias over the visible keys) V, by online softmax, for the keys
+ * [j0, j1).
  *
  * Order      scale, bias, visibility, softmax. `scale` multiplies Q before the dot product, since a
  *            raw dot product may overflow where the scaled one does not.
- * Visible    key j is visible to query i where j < n_k and, if causal, j <= i + causal_offset, and
- *            the mask lets it through: mask_bool[...] != 0, or mask_add[...] not -inf (any other
- *            value, -FLT_MAX included, is a bias that is added to the score). Keys at or beyond n_k
- *            are never read. A hidden key has weight exactly 0 whatever K holds there, and never
- *            reaches the running maximum. A non-finite V row under a weight of 0 may spoil the
- *            output: dispatch finds and repairs that.
+ * Visible    as sattn_visibility says; there is no window. A hidden key has weight exactly 0
+ *            whatever K holds there, and never reaches the running maximum. A non-finite V row
+ *            under a weight of 0 may spoil the output: dispatch finds and repairs that.
  * Specials   a NaN score, bias or q, or a score of +inf, at a visible key: the whole row is NaN.
  *            Every visible score -inf: the row is NaN. No visible key: the row is +0.
  * Statistics row_max and row_sum, where not NULL, get for each row a reference value m (natural
@@ -45,7 +74,7 @@
  * Partial    with `partial` set the output is left unnormalised, sum of exp(score - m) * v, so that
  *            several key ranges can be merged by (m, sum); otherwise it is divided by the sum.
  *            Kernels process keys in blocks that start at multiples of SATTN_KEY_BLOCK, whatever j0
- *            is, so a row's bits depend neither on its neighbours nor on how rows are cut.
+ *            is.
  * Domain     n_k * 2^24 * max|V| < FLT_MAX.
  * Aliasing   o overlaps no input, with one exception: o == q with equal strides and d == d_v.
  *            So a kernel is done with a row of Q before it writes that row of O, and never reads Q
@@ -63,30 +92,18 @@ typedef struct sattn_fused_args {
     int64_t o_group_stride;
     int64_t n_group; /* >= 1 */
     int64_t i0, i1;  /* query rows, 0 <= i0 <= i1 */
-    int64_t j0, j1;  /* keys, 0 <= j0 <= j1 <= n_k */
-    int64_t n_k;     /* keys that exist for this batch entry */
+    int64_t j0, j1;  /* keys, 0 <= j0 <= j1 <= visible.n_k */
     int64_t d, d_v;  /* >= 1 */
     float scale;     /* finite; 0 and negative values are honoured */
-    bool causal;
     bool partial;
-    int64_t causal_offset;    /* signed */
-    const uint8_t *mask_bool; /* NULL, or nonzero = attend */
-    const float *mask_add;    /* NULL, or added to the score; at most one mask is given */
-    int64_t mask_group_stride, mask_row_stride; /* elements; 0 = broadcast */
-    int64_t mask_key_stride;                    /* 1, or 0 = broadcast */
-    float *row_max;                             /* NULL, or [n_group][..], row i at [i] */
-    float *row_sum;                             /* NULL, or as row_max */
+    sattn_visibility visible;
+    float *row_max; /* NULL, or [n_group][..], row i at [i] */
+    float *row_sum; /* NULL, or as row_max */
     int64_t stat_group_stride;
     void *scratch; /* sattn_fused_scratch_bytes(d, d_v), 64-byte aligned */
 } sattn_fused_args;
 
 typedef void sattn_fused_fn(const sattn_fused_args *args);
-
-enum {
-    SATTN_KEY_BLOCK = 128, /* key blocks start at multiples of this; so must cuts of a range */
-    SATTN_TILE_QUERIES_MAX = 64, /* most query rows that a tile may hold */
-    SATTN_TILE_KEYS_MAX = 512,   /* most keys that a tile may hold */
-};
 
 /* Rescaling is lazy (FlashAttention-4 calls it conditional; the idea is older): a row's reference
  * value m moves only when a block's maximum exceeds it by more than this, in natural units. A stale
@@ -101,5 +118,120 @@ static inline size_t sattn_fused_scratch_bytes(int64_t d, int64_t d_v)
     const size_t columns = (size_t)d + (size_t)d_v + 2 * (size_t)SATTN_TILE_KEYS_MAX + 64;
     return columns * (size_t)SATTN_TILE_QUERIES_MAX * sizeof(float);
 }
+
+/* qk: S = (scale * Q) K^T for the keys [j0, j1), and with softcap != 0 then
+ * softcap * tanh(S / softcap).
+ *
+ * Every pair of a query and a key gets its score, visible or not; what a NaN or an infinity in Q or
+ * K does to a score is IEEE's business. `scale` multiplies Q, as in fused. A score is one chain of
+ * fused multiply-adds or a fixed tree of such chains over the features: its bits depend on d, q_i
+ * and k_j alone. s overlaps no input. */
+typedef struct sattn_qk_args {
+    const float *q;   /* [n_group][.., d] */
+    const float *k;   /* [.., d]          */
+    float *s;         /* [n_group][..][..] key j of a row at [j]; columns [j0, j1) are written */
+    int64_t q_stride; /* elements between rows; may be 0 */
+    int64_t k_stride; /* may be 0 */
+    int64_t s_stride;
+    int64_t q_group_stride; /* elements between the heads of the group; may be 0 */
+    int64_t s_group_stride;
+    int64_t n_group; /* >= 1 */
+    int64_t i0, i1;  /* query rows, 0 <= i0 <= i1 */
+    int64_t j0, j1;  /* keys, 0 <= j0 <= j1 */
+    int64_t d;       /* >= 1 */
+    float scale;     /* finite */
+    float softcap;   /* > 0 and finite, or 0: off */
+    void *scratch;   /* sattn_qk_scratch_bytes(d), 64-byte aligned */
+} sattn_qk_args;
+
+typedef void sattn_qk_fn(const sattn_qk_args *args);
+
+/* A tile of scaled queries, a tile of transposed keys, and 64 floats for each row of either. */
+static inline size_t sattn_qk_scratch_bytes(int64_t d)
+{
+    const size_t rows = (size_t)SATTN_TILE_QUERIES_MAX + (size_t)SATTN_TILE_KEYS_MAX;
+    return ((size_t)d + 64) * rows * sizeof(float);
+}
+
+/* softmax: P = softmax(S + bias over the visible keys), row by row.
+ *
+ * Written    columns [0, n_columns) of each row: the weights of visible keys, +0 for hidden keys
+ *            and for columns at or beyond n_k. A weight below 2^-126 of the row's largest is 0.
+ * Read       of S and of the mask nothing at or beyond n_k; what S holds at a hidden key does not
+ *            matter.
+ * Specials   as in fused, over the row's visible scores: NaN or +inf, or all -inf: every visible
+ *            weight is NaN (hidden ones stay +0). No visible key: +0 everywhere.
+ * Statistics as in fused, with m the row's true maximum.
+ * Aliasing   p == s with equal strides, or no overlap at all. */
+typedef struct sattn_softmax_args {
+    const float *s;                         /* [n_group][..][n_k]       */
+    float *p;                               /* [n_group][..][n_columns] */
+    int64_t s_stride, p_stride;             /* elements between rows */
+    int64_t s_group_stride, p_group_stride; /* elements between the heads of the group */
+    int64_t n_group;                        /* >= 1 */
+    int64_t i0, i1;                         /* query rows, 0 <= i0 <= i1 */
+    int64_t n_columns;                      /* >= visible.n_k */
+    sattn_visibility visible;
+    float *row_max; /* NULL, or [n_group][..], row i at [i] */
+    float *row_sum; /* NULL, or as row_max */
+    int64_t stat_group_stride;
+    void *scratch; /* sattn_softmax_scratch_bytes(n_columns), 64-byte aligned */
+} sattn_softmax_args;
+
+typedef void sattn_softmax_fn(const sattn_softmax_args *args);
+
+/* A tile of SATTN_TILE_KEYS_MAX columns for 16 rows, and four floats for each key block of a row.
+ */
+static inline size_t sattn_softmax_scratch_bytes(int64_t n_columns)
+{
+    const size_t blocks = (size_t)(n_columns / SATTN_KEY_BLOCK) + 1;
+    return (blocks * 4 + 16 * (size_t)SATTN_TILE_KEYS_MAX + 64) * sizeof(float);
+}
+
+/* av: O = P V over the visible keys.
+ *
+ * P is what a softmax left, or any weights: a hidden key counts with weight 0, whatever P holds
+ * there. A non-finite V row under a weight of 0 may spoil the output: dispatch finds and repairs
+ * that. Each block of SATTN_KEY_BLOCK keys, from absolute key 0 on, is summed from zero by one
+ * chain of fused multiply-adds in the order of the keys and added once, so long rows do not drift.
+ * No visible key: +0. A bias (mask_add) only hides here; o overlaps no input. */
+typedef struct sattn_av_args {
+    const float *p;   /* [n_group][..][n_k] */
+    const float *v;   /* [n_k, d_v]         */
+    float *o;         /* [n_group][.., d_v] */
+    int64_t p_stride; /* elements between rows */
+    int64_t v_stride; /* may be 0 */
+    int64_t o_stride;
+    int64_t p_group_stride, o_group_stride; /* elements between the heads of the group */
+    int64_t n_group;                        /* >= 1 */
+    int64_t i0, i1;                         /* query rows, 0 <= i0 <= i1 */
+    int64_t d_v;                            /* >= 1 */
+    sattn_visibility visible;
+    void *scratch; /* sattn_av_scratch_bytes(d_v), 64-byte aligned */
+} sattn_av_args;
+
+typedef void sattn_av_fn(const sattn_av_args *args);
+
+/* A tile of weights, one of outputs, and 64 floats for each of their rows. */
+static inline size_t sattn_av_scratch_bytes(int64_t d_v)
+{
+    const size_t columns = (size_t)d_v + (size_t)SATTN_TILE_KEYS_MAX + 64;
+    return columns * (size_t)SATTN_TILE_QUERIES_MAX * sizeof(float);
+}
+
+/* exp, tanh: y_i = f(x_i) for n numbers, over all of f32. y == x, or no overlap.
+ *
+ * exp    NaN gives NaN, -inf and all below ln 2^-150 exactly 0, results below FLT_MIN are rounded
+ *        to denormals, all above ln FLT_MAX gives +inf.
+ * tanh   NaN gives NaN, +-inf +-1, +-0 +-0; odd bit for bit.
+ * An element's bits do not depend on where in the array it stands. */
+typedef struct sattn_array_args {
+    const float *x; /* [n] */
+    float *y;       /* [n] */
+    int64_t n;      /* >= 0 */
+} sattn_array_args;
+
+typedef void sattn_exp_fn(const sattn_array_args *args);
+typedef void sattn_tanh_fn(const sattn_array_args *args);
 
 #endif

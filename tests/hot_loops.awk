@@ -99,7 +99,7 @@ function check_loop(where, per_lane,    limit) {
 }
 
 function finish_object() {
-    if (!check || object !~ /^fused_/ || object ~ /_autovec|_scalar/)
+    if (!check || object !~ /^(fused|qk|av)_/ || object ~ /_autovec|_scalar/)
         return
     ++n_checked
     if (n_products == 0)

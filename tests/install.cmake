@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Installs a build to a prefix of its own and uses it from outside, as a project that knows nothing
-# of the tree: by find_package and by pkg-config, static and shared; the shared library exports the
-# public functions and nothing else.
+# of the tree: by find_package and by pkg-config, static and shared. Whoever links the static library
+# needs SLEEF's library, and nobody its headers. The shared library exports the public functions and
+# nothing else.
 #
 #   cmake -DBUILD=... -DWORK=... -DGENERATOR=... -DC_COMPILER=... -DNM=... -DPKG_CONFIG=...
 #         -DLIBDIR=lib -DHEADER=.../simdattn.h -DREADME=.../README.md -P install.cmake
@@ -49,7 +50,23 @@ if(PKG_CONFIG)
   run(${C_COMPILER} ${WORK}/outside/main.c ${flags} -Wl,-rpath,${prefix}/${LIBDIR} -o ${WORK}/outside_pkg)
   run(${WORK}/outside_pkg)
   message(STATUS "pkg-config: runs")
+  run(${PKG_CONFIG} --static --cflags --libs simdattn)
+  string(REPLACE "-lsimdattn" "${prefix}/${LIBDIR}/libsimdattn.a" output "${output}")
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  run(${C_COMPILER} ${WORK}/outside/main.c ${flags} -o ${WORK}/outside_pkg_static)
+  run(${WORK}/outside_pkg_static)
+  message(STATUS "pkg-config --static: runs")
 endif()
+
+# Nothing installed asks for a header of SLEEF or for its package.
+file(GLOB_RECURSE installed ${prefix}/*.h ${prefix}/*.cmake ${prefix}/*.pc)
+foreach(file IN LISTS installed)
+  file(STRINGS ${file} lines REGEX "sleef\\.h|sleef::sleef[^_a-z]|find_dependency\\(sleef|Requires")
+  list(FILTER lines EXCLUDE REGEX "simdattn::sleef")
+  if(lines)
+    message(SEND_ERROR "${file} asks for SLEEF: ${lines}")
+  endif()
+endforeach()
 
 file(STRINGS ${HEADER} lines REGEX "^SATTN_API ")
 list(LENGTH lines n_declared)

@@ -3,9 +3,9 @@
 # what verifies and measures, and what the compiler made of it.
 
 find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
-set(cmocka_tests dispatch api npy verify verify_attention verify_sample oracle inputs)
+set(cmocka_tests dispatch dispatch_tables api types steps chain npy verify verify_attention verify_sample verify_steps oracle inputs visibility)
 if(SATTN_BENCH)
-  list(APPEND cmocka_tests autovec environment_facts measure pin result shapes statistics)
+  list(APPEND cmocka_tests autovec check environment_facts measure pin result shapes statistics workload)
 endif()
 if(SATTN_CMOCKA_LIBRARY)
   foreach(name IN LISTS cmocka_tests)
@@ -19,6 +19,14 @@ if(SATTN_CMOCKA_LIBRARY)
   if(SATTN_BENCH)
     target_sources(test_autovec PRIVATE ${PROJECT_SOURCE_DIR}/bench/bench_autovec.c)
     target_sources(test_shapes PRIVATE ${PROJECT_SOURCE_DIR}/bench/shapes.c)
+    foreach(name IN ITEMS bench_call bench_data workload workload_inputs workload_pairs
+                          ops/array ops/attention ops/av ops/ops ops/qk ops/sample ops/softmax)
+      target_sources(test_workload PRIVATE ${PROJECT_SOURCE_DIR}/bench/${name}.c)
+    endforeach()
+    foreach(part IN ITEMS names check_baseline check_json check_options check_problem check_report check_run
+                          check_shapes info info_json info_text)
+      target_sources(test_check PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
+    endforeach()
   endif()
 elseif(CMAKE_CROSSCOMPILING)
   foreach(name IN LISTS cmocka_tests)
@@ -37,6 +45,15 @@ sattn_test(first_call.constructor COMMAND test_constructor LABELS library)
 sattn_test_program(test_threads test_first_call.c)
 target_compile_definitions(test_threads PRIVATE SATTN_TEST_THREADS=1)
 sattn_test(first_call.threads COMMAND test_threads LABELS library)
+
+# ---- every kernel on a thread with a small stack
+sattn_test_program(test_stack test_stack.c)
+set(is_instrumented 0)
+if(SATTN_SANITIZE)
+  set(is_instrumented 1)
+endif()
+target_compile_definitions(test_stack PRIVATE SATTN_TEST_INSTRUMENTED=${is_instrumented})
+sattn_test(stack COMMAND test_stack LABELS library)
 
 # ---- real activations, every registry row
 sattn_test_program(test_real test_real.c)
@@ -57,6 +74,13 @@ if(NOT CMAKE_CROSSCOMPILING)
   sattn_environment_test(empty "SATTN_ISA=;SATTN_KERNEL=;SATTN_LOG=" ok any)
   sattn_environment_test(scalar "SATTN_ISA=scalar" ok sattn_fused_f32_scalar)
   sattn_environment_test(by_name "SATTN_KERNEL=sattn_fused_f32_scalar" ok sattn_fused_f32_scalar)
+  sattn_environment_test(other_ops "SATTN_KERNEL=sattn_qk_f32_scalar,sattn_exp_f32_scalar" ok any)
+  sattn_environment_test(chain_by_names "SATTN_KERNEL=sattn_av_f32_scalar,sattn_qk_f32_scalar" chain
+                         sattn_qk_f32_scalar sattn_softmax_ sattn_av_f32_scalar)
+  sattn_environment_test(chain_isa "SATTN_ISA=scalar" chain sattn_qk_f32_scalar sattn_softmax_f32_scalar
+                         sattn_av_f32_scalar)
+  sattn_environment_test(two_of_an_op "SATTN_KERNEL=sattn_qk_f32_scalar,sattn_qk_f32_scalar" error
+                         SATTN_KERNEL "two kernels for op qk")
   sattn_environment_test(unknown_isa "SATTN_ISA=avx51" error SATTN_ISA avx51 "usable here: scalar")
   sattn_environment_test(upper_case "SATTN_ISA=AVX2" error SATTN_ISA AVX2 "usable here: scalar")
   sattn_environment_test(unknown_kernel "SATTN_KERNEL=sattn_fused_f32_mmx" error SATTN_KERNEL
@@ -70,7 +94,7 @@ endif()
 
 # ---- the same decisions on emulated x86 CPUs: no AVX; AVX without AVX2; AVX2; AVX2 without FMA;
 # all bits set but nothing saved by the system
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT SATTN_SANITIZE)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT SATTN_SANITIZE AND TARGET test_dispatch)
   find_program(QEMU_X86_64 NAMES qemu-x86_64 qemu-x86_64-static)
   if(QEMU_X86_64)
     foreach(cpu IN ITEMS Nehalem SandyBridge max "max,-fma" "max,-xsave")
@@ -80,8 +104,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT SATTN_SANITIZ
   endif()
 endif()
 
-# ---- what the compiler made of it (sanitizers add code of their own)
-if(NOT SATTN_SANITIZE AND CMAKE_OBJDUMP AND CMAKE_NM AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+# ---- what the compiler made of it (sanitizers add code of their own,
+# and with link-time optimisation objects hold none)
+if(NOT SATTN_SANITIZE AND NOT CMAKE_INTERPROCEDURAL_OPTIMIZATION AND CMAKE_OBJDUMP AND CMAKE_NM AND
+   NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64|aarch64|arm64)$")
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     set(scan_arch x86_64)
   else()
@@ -106,11 +132,17 @@ if(NOT SATTN_SANITIZE AND CMAKE_OBJDUMP AND CMAKE_NM AND NOT CMAKE_BUILD_TYPE ST
     endif()
   endforeach()
   sattn_scan(symbols symbols ${kernel_targets})
+  if(SATTN_BENCH)
+    list(TRANSFORM kernel_targets REPLACE "_kernels_" "_limits_" OUTPUT_VARIABLE limit_targets)
+    sattn_scan(exports exports ${limit_targets})
+  endif()
+  sattn_scan(unfused unfused sattn_ref sattn_verify sattn_objects)
   sattn_scan(scalar scalar sattn_kernels_scalar)
   if(scan_arch STREQUAL "x86_64")
-    set(baseline_targets sattn_objects sattn_kernels_scalar sattn_ref sattn_verify)
+    get_property(test_programs GLOBAL PROPERTY sattn_test_programs)
+    set(baseline_targets sattn_objects sattn_kernels_scalar sattn_ref sattn_verify sattn_test_support ${test_programs})
     if(SATTN_BENCH)
-      list(APPEND baseline_targets sattn_measure simdattn)
+      list(APPEND baseline_targets sattn_measure sattn_limits_scalar simdattn)
     endif()
     sattn_scan(baseline baseline ${baseline_targets})
   endif()
@@ -134,6 +166,66 @@ if(NOT SATTN_SANITIZE AND CMAKE_OBJDUMP AND CMAKE_NM AND NOT CMAKE_BUILD_TYPE ST
   endforeach()
 endif()
 
+# ---- what the configure step refuses; and sources that got past it with such flags do not compile
+if(NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE)
+  add_test(NAME configure COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR}
+           -DWORK=${CMAKE_CURRENT_BINARY_DIR}/configure -DGENERATOR=${CMAKE_GENERATOR}
+           -DC_COMPILER=${CMAKE_C_COMPILER} -P ${CMAKE_CURRENT_SOURCE_DIR}/configure.cmake)
+  foreach(source IN ITEMS kernels/fused/fused_f32_scalar.c kernels/ref/ref_f64.c bench/verify/compare.c)
+    get_filename_component(name ${source} NAME_WE)
+    add_test(NAME configure.fast_math.${name} COMMAND ${CMAKE_C_COMPILER} -std=c11 -ffast-math
+             -fsyntax-only -I ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/${source})
+    set_tests_properties(configure.fast_math.${name} PROPERTIES LABELS library
+                         PASS_REGULAR_EXPRESSION "IEEE arithmetic")
+  endforeach()
+  set_tests_properties(configure PROPERTIES LABELS library TIMEOUT 300)
+endif()
+
+# ---- what it probes, and what becomes of a failed probe
+if(NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE)
+  add_test(NAME configure.probes COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR}
+           -DWORK=${CMAKE_CURRENT_BINARY_DIR}/probes -DGENERATOR=${CMAKE_GENERATOR} -DC_COMPILER=${CMAKE_C_COMPILER}
+           -DAR=${CMAKE_AR} "-DISAS=$<JOIN:${SATTN_ISAS},|>" -DSLEEF_INCLUDE=${SATTN_SLEEF_INCLUDE_DIR}
+           -P ${CMAKE_CURRENT_SOURCE_DIR}/probes.cmake)
+  set_tests_properties(configure.probes PROPERTIES LABELS library TIMEOUT 300)
+endif()
+
+# ---- CPU flags where they belong (Ninja and Makefiles write the list of commands)
+if(CMAKE_GENERATOR MATCHES "Ninja|Makefiles")
+  add_test(NAME commands COMMAND ${CMAKE_COMMAND} -DCOMMANDS=${PROJECT_BINARY_DIR}/compile_commands.json
+           -P ${CMAKE_CURRENT_SOURCE_DIR}/commands.cmake)
+  set_tests_properties(commands PROPERTIES LABELS library TIMEOUT 60)
+endif()
+
+# ---- without optimisation
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND SATTN_SLEEF AND NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND
+   NOT SATTN_TEST_LAUNCHER AND NOT CMAKE_INTERPROCEDURAL_OPTIMIZATION)
+  set(names "")
+  foreach(op IN ITEMS fused qk softmax av)
+    sattn_registry_rows(${op} rows)
+    list(APPEND names ${rows})
+  endforeach()
+  add_test(NAME unoptimized COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR}
+           -DWORK=${CMAKE_CURRENT_BINARY_DIR}/unoptimized -DGENERATOR=${CMAKE_GENERATOR}
+           -DC_COMPILER=${CMAKE_C_COMPILER} "-DKERNELS=$<JOIN:${names},|>"
+           -P ${CMAKE_CURRENT_SOURCE_DIR}/unoptimized.cmake)
+  set_tests_properties(unoptimized PROPERTIES LABELS library TIMEOUT 600)
+endif()
+
+# ---- the linked programs: on this CPU, on emulated ones, with denormals flushed
+if(NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND NOT SATTN_TEST_LAUNCHER)
+  set(flushing "")
+  if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64|aarch64|arm64)$")
+    add_library(preset_flushing MODULE support/preset_flushing.c)
+    target_link_libraries(preset_flushing PRIVATE sattn_flags)
+    set(flushing $<TARGET_FILE:preset_flushing>)
+  endif()
+  add_test(NAME processes COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<$<BOOL:${SATTN_BENCH}>:${PROJECT_BINARY_DIR}/bench/simdattn>"
+           -DTESTS=$<TARGET_FILE_DIR:test_cases> "-DFLUSHING=${flushing}" "-DISAS=$<JOIN:${SATTN_ISAS},|>"
+           "-DEMULATOR=$<$<BOOL:${QEMU_X86_64}>:${QEMU_X86_64}>" -P ${CMAKE_CURRENT_SOURCE_DIR}/processes.cmake)
+  set_tests_properties(processes PROPERTIES LABELS library TIMEOUT 300)
+endif()
+
 # ---- one file and one row make a variant
 if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND CMAKE_CXX_COMPILER)
   add_test(NAME variant COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR}
@@ -149,6 +241,47 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
            -DWORK=${CMAKE_CURRENT_BINARY_DIR} -DDATASET=${PROJECT_SOURCE_DIR}/tests/data/minilm
            -P ${CMAKE_CURRENT_SOURCE_DIR}/program.cmake)
   set_tests_properties(program PROPERTIES LABELS library TIMEOUT 600)
+endif()
+
+# ---- accuracy: the verb by itself, and against the stored baselines of this architecture. Autovec rows
+# are left out there: in which order they sum is up to the compiler.
+if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME check.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
+           -DWORK=${CMAKE_CURRENT_BINARY_DIR}/check -P ${CMAKE_CURRENT_SOURCE_DIR}/check.cmake)
+  set_tests_properties(check.program PROPERTIES LABELS library TIMEOUT 900)
+
+  set(names "")
+  foreach(op IN ITEMS fused qk softmax av exp tanh)
+    sattn_registry_rows(${op} rows)
+    list(APPEND names ${rows})
+  endforeach()
+  list(FILTER names EXCLUDE REGEX "_autovec$")
+  foreach(isa IN LISTS SATTN_ISAS)
+    list(APPEND names chain_${isa})
+  endforeach()
+  list(JOIN names "," names)
+  set(baseline_arch ${CMAKE_SYSTEM_PROCESSOR})
+  if(baseline_arch MATCHES "^(AMD64|amd64)$")
+    set(baseline_arch x86_64)
+  elseif(baseline_arch MATCHES "^(arm64|ARM64)$")
+    set(baseline_arch aarch64)
+  endif()
+  set(less "")
+  if(SATTN_SANITIZE)
+    set(less --data normal,attention,masked,unit,special)
+  endif()
+  file(GLOB baselines CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/results/accuracy/*.json)
+  foreach(baseline IN LISTS baselines)
+    get_filename_component(name ${baseline} NAME_WE)
+    file(READ ${baseline} text)
+    string(JSON arch ERROR_VARIABLE error GET "${text}" environment arch)
+    if(NOT arch STREQUAL baseline_arch) # plain C has fused multiply-add on some, and errs less
+      continue()
+    endif()
+    add_test(NAME check.baseline.${name}
+             COMMAND simdattn check --kernel ${names} ${less} --baseline ${baseline})
+    set_tests_properties(check.baseline.${name} PROPERTIES LABELS library TIMEOUT 900)
+  endforeach()
 endif()
 
 # ---- the installed library, used from outside

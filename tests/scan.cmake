@@ -2,7 +2,7 @@
 # Reads the compiled code of object files and fails where an instruction is found that must not be
 # there, or none of a kind that must.
 #
-#   cmake -DOBJDUMP=... -DNM=... -DARCH=x86_64|aarch64 -DRULE=baseline|avx2|scalar|autovec|symbols
+#   cmake -DOBJDUMP=... -DNM=... -DARCH=x86_64|aarch64 -DRULE=baseline|avx2|scalar|unfused|autovec|symbols|exports
 #         -DOBJECTS=a.o|b.o -P scan.cmake
 
 cmake_minimum_required(VERSION 3.20)
@@ -29,12 +29,15 @@ endfunction()
 set(scanned 0)
 foreach(object IN LISTS objects)
   get_filename_component(name ${object} NAME)
-  if(RULE STREQUAL "symbols")
+  if(RULE MATCHES "^(symbols|exports)$") # of a kernel, named like its file; of any other code for one ISA
     execute_process(COMMAND ${NM} --defined-only --extern-only ${object}
                     OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
     string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
     list(LENGTH symbols count)
-    string(REGEX REPLACE "\\.c\\.o(bj)?$" "" kernel "sattn_${name}")
+    set(kernel "sattn_[a-z0-9_]+")
+    if(RULE STREQUAL "symbols")
+      string(REGEX REPLACE "\\.c\\.o(bj)?$" "" kernel "sattn_${name}")
+    endif()
     if(NOT count EQUAL 1 OR NOT symbols MATCHES " T ${kernel}$")
       message(SEND_ERROR "${name}: expected the one exported function ${kernel}, found: ${symbols}")
     endif()
@@ -57,6 +60,8 @@ foreach(object IN LISTS objects)
     refuse(${name} "${code}" "%zmm|%k[0-7]|%[xy]mm(1[6-9]|2[0-9]|3[01])" "with EVEX encoding")
   elseif(RULE STREQUAL "scalar")
     refuse(${name} "${code}" "\t${packed}" "of packed arithmetic")
+  elseif(RULE STREQUAL "unfused")
+    refuse(${name} "${code}" "\t(vfn?m(add|sub)|fn?m(add|sub)|fml[as])[a-z0-9]*[ \t]" "of fused arithmetic that nobody wrote")
   elseif(RULE STREQUAL "autovec")
     foreach(kind IN ITEMS add mul)
       if(NOT code MATCHES "\t(v?${kind}|vfn?madd[0-9]+)ps[ \t]|\t(f${kind}|fmla)[ \t]+v[0-9]+\\.4s")

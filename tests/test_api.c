@@ -18,7 +18,7 @@ enum { BATCH = 2, HEADS = 4, KV_HEADS = 2, N_Q = 3, N_K = 5, D = 6, D_V = 6 };
 typedef struct call {
     float q[BATCH * HEADS * N_Q * D], k[BATCH * KV_HEADS * N_K * D];
     float v[BATCH * KV_HEADS * N_K * D_V], o[BATCH * HEADS * N_Q * D_V];
-    float lse[BATCH * HEADS * N_Q], mask_add[N_Q * N_K];
+    float lse[BATCH * HEADS * N_Q], mask_add[N_Q * N_K], scores[BATCH * HEADS * N_Q * N_K];
     uint8_t mask_bool[N_Q * N_K];
     int64_t n_k_valid[BATCH], causal_offset[BATCH];
     sattn_attention_args args;
@@ -189,15 +189,66 @@ static void test_mask(void **state)
 static void test_not_built_yet(void **state)
 {
     (void)state;
-    REFUSED(SATTN_ERR_UNSUPPORTED, "softcap", c.args.softcap = 30.0f);
     REFUSED(SATTN_ERR_UNSUPPORTED, "alibi_slopes", c.args.alibi_slopes = c.lse);
     REFUSED(SATTN_ERR_UNSUPPORTED, "sinks", c.args.sinks = c.lse);
-    REFUSED(SATTN_ERR_UNSUPPORTED, "has_window", c.args.has_window = true);
-    REFUSED(SATTN_ERR_UNSUPPORTED, "scores", c.args.scores = c.lse);
     REFUSED(SATTN_ERR_UNSUPPORTED, "options.threads = 2", c.options.threads = 2);
     REFUSED(SATTN_ERR_UNSUPPORTED, "options.profile", c.options.profile = "x");
     REFUSED(SATTN_ERR_ARGUMENT, "options.threads = -1", c.options.threads = -1);
     REFUSED(SATTN_ERR_ARGUMENT, "options.key_splits = -1", c.options.key_splits = -1);
+}
+
+static void use_scores(call *c, sattn_scores_stage stage)
+{
+    c->args.scores = c->scores;
+    c->args.scores_stage = stage;
+    c->args.scores_stride_t = N_K;
+    c->args.scores_stride_h = N_Q * N_K;
+    c->args.scores_stride_b = HEADS * N_Q * N_K;
+}
+
+/* A fused kernel is asked for, and with it what only a chain computes: both are named. */
+static void test_plans_that_do_not_fit(void **state)
+{
+    (void)state;
+    REFUSED(SATTN_ERR_UNSUPPORTED, "options.plan = \"fused\": softcap",
+            (c.options.plan = "fused", c.args.softcap = 30.0f));
+    REFUSED(SATTN_ERR_UNSUPPORTED, "options.plan = \"fused\": has_window",
+            (c.options.plan = "fused", c.args.has_window = true));
+    REFUSED(SATTN_ERR_UNSUPPORTED, "options.plan = \"fused\": scores",
+            (c.options.plan = "fused", use_scores(&c, SATTN_SCORES_BIASED)));
+    REFUSED(SATTN_ERR_ARGUMENT, "options.plan = \"Chain\"", c.options.plan = "Chain");
+    REFUSED(SATTN_ERR_ARGUMENT, "options.plan = \"\"", c.options.plan = "");
+    REFUSED(SATTN_ERR_UNSUPPORTED, "options.key_splits = 2",
+            (c.options.plan = "chain", c.options.key_splits = 2));
+    REFUSED(SATTN_ERR_UNSUPPORTED, "options.key_splits = 3",
+            (c.args.softcap = 1.0f, c.options.key_splits = 3));
+}
+
+static void test_scores_fields(void **state)
+{
+    (void)state;
+    REFUSED(SATTN_ERR_ARGUMENT, "scores_stage = 4", use_scores(&c, (sattn_scores_stage)4));
+    REFUSED(SATTN_ERR_ARGUMENT, "scores_stride_t = 4",
+            (use_scores(&c, SATTN_SCORES_SCALED), c.args.scores_stride_t = 4));
+    REFUSED(SATTN_ERR_OVERLAP, "scores: with these",
+            (use_scores(&c, SATTN_SCORES_SCALED), c.args.scores_stride_h = 1));
+    REFUSED(SATTN_ERR_ARGUMENT, "scores =",
+            (use_scores(&c, SATTN_SCORES_SCALED),
+             c.args.scores = (float *)(void *)((char *)c.scores + 1)));
+    REFUSED(SATTN_ERR_OVERLAP, "o.data overlaps scores",
+            (use_scores(&c, SATTN_SCORES_PROBABILITIES), c.args.scores = c.o));
+    REFUSED(SATTN_ERR_OVERLAP, "scores overlaps q.data",
+            (use_scores(&c, SATTN_SCORES_PROBABILITIES), c.args.scores = c.q));
+    REFUSED(SATTN_ERR_OVERLAP, "scores overlaps v.data",
+            (use_scores(&c, SATTN_SCORES_PROBABILITIES), c.args.v.data = c.scores + 7));
+    REFUSED(SATTN_ERR_ARGUMENT, "scores_in is set", c.args.scores_in = c.scores);
+    REFUSED(SATTN_ERR_TOO_LARGE, "scores:",
+            (use_scores(&c, SATTN_SCORES_SCALED), c.args.scores_stride_b = INT64_MAX / 3));
+    REFUSED(SATTN_ERR_TOO_LARGE, "n_k = ",
+            (c.options.plan = "chain", c.args.n_k = INT64_MAX / 8, c.args.k.stride_t = 0,
+             c.args.v.stride_t = 0));
+    REFUSED(SATTN_ERR_ARGUMENT, "window_right = -2",
+            (c.args.has_window = true, c.args.window_right = -2));
 }
 
 /* N26: sizes whose product overflows are refused before anything is allocated. */
@@ -211,7 +262,7 @@ static void test_too_large(void **state)
     REFUSED(SATTN_ERR_TOO_LARGE, "workspace",
             (set_mask(&c, SATTN_MASK_BOOL), c.args.mask.extent[3] = 1, c.args.n_k = INT64_MAX / 8,
              c.args.k.stride_t = 0, c.args.v.stride_t = 0));
-    REFUSED(SATTN_ERR_TOO_LARGE, "d or d_v",
+    REFUSED(SATTN_ERR_TOO_LARGE, "d = 2199023255552: expected at most 2^40",
             (c.args.d = (int64_t)1 << 41, c.args.n_q = c.args.n_k = 1, c.args.batch = 1,
              c.args.n_q_heads = c.args.n_kv_heads = 1));
 }
@@ -349,8 +400,11 @@ static void test_output_on_queries(void **state)
         make_call(&apart);
         apart.args.causal = true;
         apart.args.causal_offset = apart.causal_offset;
+        apart.causal_offset[1] = 1;
         apart.v[4 * D_V + 1] = NAN;       /* hidden from every row */
         apart.v[1 * D_V + 2] = -INFINITY; /* visible to rows 1 and 2 */
+        /* The second batch entry: hidden from rows 0 and 1, which see two and three keys. */
+        apart.v[(KV_HEADS * N_K + 3) * D_V + 4] = NAN;
         same = apart;
         same.args.q.data = same.args.o.data = same.q;
         same.args.k.data = same.k;
@@ -422,6 +476,10 @@ static void test_kernel_option(void **state)
 {
     (void)state;
     REFUSED(SATTN_ERR_KERNEL, "\"nonsense\" is not a kernel", c.options.kernels = "nonsense");
+    REFUSED(SATTN_ERR_KERNEL, "\"sattn_qk_f32_mmx\" is not a kernel; usable here: sattn_qk_f32_",
+            c.options.kernels = "sattn_qk_f32_mmx");
+    REFUSED(SATTN_ERR_KERNEL, "begin with one of: sattn_fused_ sattn_qk_",
+            c.options.kernels = "nonsense");
     REFUSED(SATTN_ERR_KERNEL, "options.isa = \"avx51\"", c.options.isa = "avx51");
     call c;
     sattn_plan *plan;
@@ -441,6 +499,8 @@ int main(void)
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_mask),
         cmocka_unit_test(test_not_built_yet),
+        cmocka_unit_test(test_plans_that_do_not_fit),
+        cmocka_unit_test(test_scores_fields),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_interleaved_output),

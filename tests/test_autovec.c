@@ -15,7 +15,7 @@
 enum { HAND_FAST, HAND_SLOW, HAND_OPEN, AUTOVEC, SCALAR, N_ROWS };
 
 typedef struct fixture {
-    sattn_kernel kernels[N_ROWS];
+    sattn_variant variants[N_ROWS];
     sattn_bench_row rows[N_ROWS];
     sattn_bench_job job;
     sattn_bench_jobs list;
@@ -32,17 +32,18 @@ static void make(fixture *f)
     static const char *const names[N_ROWS] = {"fast", "slow", "open", "autovec", "scalar"};
     *f = (fixture){0};
     for (int r = 0; r < N_ROWS; ++r) {
-        f->kernels[r].name = names[r];
-        f->kernels[r].phases = SATTN_PHASE_ALL;
+        sattn_variant *const variant = &f->variants[r];
+        snprintf(variant->name, sizeof variant->name, "%s", names[r]);
+        variant->phases = SATTN_PHASE_ALL;
+        variant->kind = SATTN_ROW_HAND;
         sattn_bench_row *const row = &f->rows[r];
         snprintf(row->name, sizeof row->name, "%s/shape/data/warm/t1", names[r]);
-        row->kernel = &f->kernels[r];
+        row->variant = variant;
         row->state = SATTN_ROW_MEASURED;
-        row->kind = SATTN_ROW_HAND;
         row->autovec = &f->rows[AUTOVEC];
     }
-    f->rows[AUTOVEC].kind = SATTN_ROW_AUTOVEC;
-    f->rows[SCALAR].kind = SATTN_ROW_SCALAR;
+    f->variants[AUTOVEC].kind = SATTN_ROW_AUTOVEC;
+    f->variants[SCALAR].kind = SATTN_ROW_SCALAR;
     f->rows[SCALAR].autovec = NULL;
     f->rows[HAND_FAST].over_autovec = ratio_of(3.8, 4, 4.1);
     f->rows[HAND_SLOW].over_autovec = ratio_of(0.9, 0.9375, 0.95);
@@ -103,7 +104,7 @@ static void test_text(void **state)
                 "hand-written against autovec: 2 faster, 1 SLOWER\n"
                 "SLOWER: slow/shape/data/warm/t1 at ~0.938x the speed of autovec (95 % interval "
                 "0.900 to 0.950, 20 rounds; scaled from 3 of 16 heads)\n");
-    f.kernels[HAND_SLOW].phases = SATTN_PHASE_PREFILL;
+    f.variants[HAND_SLOW].phases = SATTN_PHASE_PREFILL;
     expect_text(&f,
                 "hand-written against autovec: 2 faster, 1 SLOWER\n"
                 "SLOWER: slow/shape/data/warm/t1 at ~0.938x the speed of autovec (95 % interval "

@@ -65,9 +65,21 @@ sattn_mask case_mask_add(const sattn_attention_args *args, const float *mask)
     return mask_of(args, SATTN_MASK_ADDITIVE, mask);
 }
 
+bool case_is_chain(const test_run *run)
+{
+    return run->kernel->op != SATTN_OP_fused;
+}
+
+sattn_options case_options(const test_run *run)
+{
+    return (sattn_options){.kernels = run->kernel->name,
+                           .isa = sattn_isa_name(run->kernel->needs),
+                           .plan = case_is_chain(run) ? "chain" : "fused"};
+}
+
 sattn_status case_status(test_run *run, const sattn_attention_args *args)
 {
-    const sattn_options options = {.kernels = run->kernel->name};
+    const sattn_options options = case_options(run);
     return sattn_attention(args, &options);
 }
 
@@ -77,6 +89,16 @@ bool case_attend(test_run *run, const char *what, const sattn_attention_args *ar
     if (status != SATTN_OK)
         test_fail(run, "%s: %s: %s", what, sattn_status_string(status), sattn_last_error());
     return status == SATTN_OK;
+}
+
+void case_expect_no_fused(test_run *run, const char *what, const sattn_attention_args *args,
+                          const char *field)
+{
+    const sattn_status status = case_status(run, args);
+    if (status != SATTN_ERR_UNSUPPORTED || !strstr(sattn_last_error(), field) ||
+        !strstr(sattn_last_error(), "options.plan"))
+        test_fail(run, "%s: %s: \"%s\" instead of a refusal that names %s and options.plan", what,
+                  sattn_status_string(status), sattn_last_error(), field);
 }
 
 void case_expect_near(test_run *run, const char *what, const float *got, const double *want,
@@ -609,21 +631,55 @@ static void case_raw_overflow(test_run *run)
     }
 }
 
+/* The op of the kernel on the command line. */
+static sattn_op op_asked_for(int argc, char **argv)
+{
+    for (int i = 1; i < argc; ++i) {
+        const bool is_name = strncmp(argv[i], "--kernel=", 9) == 0;
+        const sattn_kernel *const kernel = is_name ? sattn_kernel_by_name(argv[i] + 9) : NULL;
+        if (kernel)
+            return kernel->op;
+    }
+    return SATTN_OP_fused;
+}
+
 int main(int argc, char **argv)
 {
     static const test_group groups[] = {
-        {"N01", case_masked_row},      {"N02-N03-N08", case_mask_sentinels},
-        {"N04", case_one_visible_key}, {"N05", case_short_rows},
-        {"N06", case_empty},           {"N07-N08", case_large_logits},
-        {"N09", case_infinite_logits}, {"N10", case_nan_everywhere},
-        {"N11", case_hidden_garbage},  {"N11-some-rows", case_half_hidden_value},
-        {"N14", case_group_mapping},   {"N17", case_scale},
-        {"N18", case_default_scale},   {"N19", case_signal_in_tail},
-        {"N20", case_value_width},     {"N21", case_over_read},
-        {"N23", case_unaligned},       {"N24", case_strided},
-        {"N25", case_far_strides},     {"N26", case_size_overflow},
-        {"N31", case_raw_overflow},    {"N35", case_same_row_in_batches},
-        {"N39", case_splits},          {"N39-merge", case_merge},
+        {"N01", case_masked_row},
+        {"N02-N03-N08", case_mask_sentinels},
+        {"N04", case_one_visible_key},
+        {"N05", case_short_rows},
+        {"N06", case_empty},
+        {"N07-N08", case_large_logits},
+        {"N09", case_infinite_logits},
+        {"N10", case_nan_everywhere},
+        {"N11", case_hidden_garbage},
+        {"N11-some-rows", case_half_hidden_value},
+        {"N12", case_causal_alignment},
+        {"N13", case_chunked_prefill},
+        {"N14", case_group_mapping},
+        {"N16", case_softcap},
+        {"N17", case_scale},
+        {"N18", case_default_scale},
+        {"N19", case_signal_in_tail},
+        {"N20", case_value_width},
+        {"N21", case_over_read},
+        {"N23", case_unaligned},
+        {"N24", case_strided},
+        {"N25", case_far_strides},
+        {"N26", case_size_overflow},
+        {"N27", case_long_rows},
+        {"N28", case_mask_polarity},
+        {"N30", case_mask_broadcast},
+        {"N31", case_raw_overflow},
+        {"N33", case_in_place},
+        {"N35", case_same_row_in_batches},
+        {"N39", case_splits},
+        {"N39-merge", case_merge},
+        {"windows", case_windows},
+        {"scores", case_scores_stages},
     };
-    return test_main(argc, argv, groups, sizeof groups / sizeof groups[0]);
+    return test_main_of(argc, argv, op_asked_for(argc, argv), groups,
+                        sizeof groups / sizeof groups[0]);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_cases.h: helpers of the catalogue of failures that others met, as tests through the public
- * call with one kernel forced. Cases are named N01, N02, .. as in docs/numerics.md. */
+ * call with one kernel forced. A kernel of qk, softmax or av runs in a chain with kernels of its
+ * own ISA. Cases are named N01, N02, .. as in docs/numerics.md. */
 #ifndef SATTN_TESTS_TEST_CASES_H
 #define SATTN_TESTS_TEST_CASES_H
 
@@ -19,11 +20,19 @@ void case_dense(sattn_attention_args *args);
 sattn_mask case_mask_bool(const sattn_attention_args *args, const uint8_t *mask);
 sattn_mask case_mask_add(const sattn_attention_args *args, const float *mask);
 
+/* The run's kernel forced, and the plan that has its op. */
+sattn_options case_options(const test_run *run);
+bool case_is_chain(const test_run *run);
+
 /* Runs the call with the run's kernel; anything but SATTN_OK is a failure named `what`. */
 bool case_attend(test_run *run, const char *what, const sattn_attention_args *args);
 
 /* The status of the call, not judged. */
 sattn_status case_status(test_run *run, const sattn_attention_args *args);
+
+/* The call is refused, by names: the field that only a chain computes, and options.plan. */
+void case_expect_no_fused(test_run *run, const char *what, const sattn_attention_args *args,
+                          const char *field);
 
 /* Each fails with `what` and the index of the first element that is wrong. */
 void case_expect_near(test_run *run, const char *what, const float *got, const double *want,
@@ -35,6 +44,23 @@ void case_expect_plus_zero(test_run *run, const char *what, const float *got, in
 
 void case_fill(float *to, int64_t n, float value);
 void case_fill_normal(float *to, int64_t n, uint64_t seed, uint64_t stream);
+
+/* Output and log-sum-exp against the oracle. The call must have left q as it was. */
+void case_expect_right(test_run *run, const char *what, const sattn_attention_args *args,
+                       int64_t n_splits);
+
+/* test_cases_visible.c: causal limits, windows, masks, long rows */
+void case_causal_alignment(test_run *run);
+void case_chunked_prefill(test_run *run);
+void case_mask_polarity(test_run *run);
+void case_mask_broadcast(test_run *run);
+void case_long_rows(test_run *run);
+void case_windows(test_run *run);
+
+/* test_cases_scores.c: softcap, scores at each stage, output in place of the queries */
+void case_softcap(test_run *run);
+void case_scores_stages(test_run *run);
+void case_in_place(test_run *run);
 
 /* test_cases_layout.c: memory, strides, sizes, batches and splits */
 void case_over_read(test_run *run);

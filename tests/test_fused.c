@@ -61,12 +61,16 @@ static int64_t width_at(int at)
     return at < EVERY_WIDTH ? at + 1 : wide[at - EVERY_WIDTH];
 }
 
+/* A kernel for few rows may have a form of its own for each number of them. */
+static const int64_t few_rows[] = {1, 5, 7};
+enum { N_FEW_ROWS = sizeof few_rows / sizeof few_rows[0] };
+
 static void test_every_d(test_run *run)
 {
-    for (int at = 0; at < EVERY_WIDTH + 2; ++at) {
-        const int64_t d = width_at(at);
-        fused_shape shape = fused_shape_plain(5, 19, d, 1 + d % 3);
-        shape.placement = at % 2 ? TEST_START_FLUSH : TEST_END_FLUSH;
+    for (int at = 0; at < (EVERY_WIDTH + 2) * N_FEW_ROWS; ++at) {
+        const int64_t d = width_at(at / N_FEW_ROWS);
+        fused_shape shape = fused_shape_plain(few_rows[at % N_FEW_ROWS], 19, d, 1 + d % 3);
+        shape.placement = d % 2 ? TEST_END_FLUSH : TEST_START_FLUSH;
         shape.row_gap[OPERAND_K] = d % 4;
         if (test_step(run, d >= 1024 ? TEST_ALWAYS : TEST_SAMPLED))
             check(run, &shape);
@@ -75,10 +79,10 @@ static void test_every_d(test_run *run)
 
 static void test_every_d_v(test_run *run)
 {
-    for (int at = 0; at < EVERY_WIDTH + 2; ++at) {
-        const int64_t d_v = width_at(at);
-        fused_shape shape = fused_shape_plain(5, 19, 1 + d_v % 3, d_v);
-        shape.placement = at % 2 ? TEST_START_FLUSH : TEST_END_FLUSH;
+    for (int at = 0; at < (EVERY_WIDTH + 2) * N_FEW_ROWS; ++at) {
+        const int64_t d_v = width_at(at / N_FEW_ROWS);
+        fused_shape shape = fused_shape_plain(few_rows[at % N_FEW_ROWS], 19, 1 + d_v % 3, d_v);
+        shape.placement = d_v % 2 ? TEST_END_FLUSH : TEST_START_FLUSH;
         shape.row_gap[OPERAND_V] = d_v % 4;
         if (test_step(run, d_v >= 1024 ? TEST_ALWAYS : TEST_SAMPLED))
             check(run, &shape);

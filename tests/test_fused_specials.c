@@ -47,14 +47,15 @@ static void check_special(test_run *run, int64_t n_keys, int64_t key, int varian
     fused_problem_free(&problem);
 }
 
-/* Every score of some rows is -inf by value, of others +inf: NaN rows either way. */
-static void check_all_infinite(test_run *run, int64_t n_keys, bool partial)
+/* The scores of keys [begin, end) are -inf by value in some rows, +inf in others. If that is all
+ * keys, every row is NaN; else the first are finite, also where no finite score came before. */
+static void check_infinite(test_run *run, int64_t n_keys, int64_t begin, int64_t end, bool partial)
 {
     fused_shape shape = fused_shape_plain(5, n_keys, 3, 4);
     shape.partial = partial;
     fused_problem problem;
     fused_problem_make(&problem, run, &shape, test_step_seed(run));
-    for (int64_t j = 0; j < n_keys; ++j)
+    for (int64_t j = begin; j < end; ++j)
         test_operand_f32(&problem.operand[OPERAND_K], 0, j)[1] = -INFINITY;
     fused_problem_run(&problem, run);
     fused_problem_verify(&problem, run);
@@ -73,9 +74,14 @@ void test_specials(test_run *run)
                 if ((n_keys <= 33 || is_edge) && test_step(run, TEST_SAMPLED))
                     check_special(run, n_keys, key, variant);
         }
-        for (int partial = 0; partial < 2; ++partial)
+        for (int partial = 0; partial < 2; ++partial) {
             if (test_step(run, TEST_SAMPLED))
-                check_all_infinite(run, n_keys, partial);
+                check_infinite(run, n_keys, 0, n_keys, partial);
+            if (n_keys > SATTN_KEY_BLOCK && test_step(run, TEST_ALWAYS))
+                check_infinite(run, n_keys, 0, SATTN_KEY_BLOCK, partial);
+            if (test_step(run, TEST_SAMPLED))
+                check_infinite(run, n_keys, n_keys / 2, n_keys, partial);
+        }
     }
 }
 
@@ -252,7 +258,7 @@ static void check_long_row(test_run *run, const float *k, int64_t k_stride, int6
                                    .n_group = 1,
                                    .i1 = 1,
                                    .j1 = n_keys,
-                                   .n_k = n_keys,
+                                   .visible = {.n_k = n_keys},
                                    .d = 1,
                                    .d_v = 1,
                                    .scale = 1.0f,

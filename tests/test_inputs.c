@@ -110,10 +110,12 @@ static void test_same_bits(void **state)
 {
     (void)state;
     static const uint64_t want[SATTN_INPUT_KINDS] = {
-        [SATTN_INPUT_NORMAL] = 0x50e9b40f447010a5,  [SATTN_INPUT_ATTENTION] = 0x9d83c55b56a1f0a6,
-        [SATTN_INPUT_LARGE8] = 0x6fa91135657010a5,  [SATTN_INPUT_LARGE30] = 0x0df49cd62bb7ccfd,
-        [SATTN_INPUT_RISING] = 0x5f589370d3fda309,  [SATTN_INPUT_EQUAL] = 0x7d5b3750a1dc5f65,
-        [SATTN_INPUT_ONE_HOT] = 0xdb5e879bf75ae465, [SATTN_INPUT_DENORMAL] = 0x7b49722249e6db65,
+        [SATTN_INPUT_NORMAL] = 0x50e9b40f447010a5,   [SATTN_INPUT_ATTENTION] = 0x9d83c55b56a1f0a6,
+        [SATTN_INPUT_LARGE8] = 0x6fa91135657010a5,   [SATTN_INPUT_LARGE30] = 0x0df49cd62bb7ccfd,
+        [SATTN_INPUT_RISING] = 0x5f589370d3fda309,   [SATTN_INPUT_EQUAL] = 0x7d5b3750a1dc5f65,
+        [SATTN_INPUT_ONE_HOT] = 0xdb5e879bf75ae465,  [SATTN_INPUT_DENORMAL] = 0x7b49722249e6db65,
+        [SATTN_INPUT_TINY] = 0xe00adceff07010a5,     [SATTN_INPUT_MASKED] = 0x50e9b40f447010a5,
+        [SATTN_INPUT_MASKED90] = 0x9d83c55b56a1f0a6, [SATTN_INPUT_BIAS1E30] = 0x9d83c55b56a1f0a6,
     };
     uint64_t got[SATTN_INPUT_KINDS];
     for (int kind = 0; kind < SATTN_INPUT_KINDS; ++kind) {
@@ -169,7 +171,10 @@ static void test_magnitudes(void **state)
         const float least_q = least_magnitude(q[0][0], sizeof q / sizeof(float), &zeros);
         const float least_k = least_magnitude(k[0][0], sizeof k / sizeof(float), &zeros);
         const float least_v = least_magnitude(v[0][0], sizeof v / sizeof(float), &zeros);
-        assert_true(least_q >= 0x1p-40f && least_k >= 0x1p-40f);
+        if (kind == SATTN_INPUT_TINY)
+            assert_true(least_q >= FLT_MIN && least_k >= FLT_MIN && least_q * least_k < FLT_MIN);
+        else
+            assert_true(least_q >= 0x1p-40f && least_k >= 0x1p-40f);
         assert_int_equal(zeros, 0);
         if (kind == SATTN_INPUT_DENORMAL)
             assert_true(least_v < FLT_MIN);
@@ -298,6 +303,54 @@ static void test_denormal(void **state)
     assert_in_range(below, HKV * N_K * D_V / 2, HKV * N_K * D_V - 1);
 }
 
+/* ---- masks */
+
+static uint8_t hides[N_Q][N_K];
+static float bias[N_Q][N_K];
+
+static void test_masks(void **state)
+{
+    (void)state;
+    static const struct {
+        sattn_input_kind kind;
+        double share;
+    } cases[] = {{SATTN_INPUT_MASKED, 1.0 / 3.0}, {SATTN_INPUT_MASKED90, 0.9}};
+    for (int kind = 0; kind < SATTN_INPUT_KINDS; ++kind)
+        assert_int_equal(sattn_input_mask_kind((sattn_input_kind)kind) != SATTN_MASK_NONE,
+                         kind >= SATTN_INPUT_MASKED);
+    for (size_t c = 0; c < 2; ++c) {
+        int blind = 0, seeing_rows = 0, hidden = 0;
+        assert_int_equal(sattn_input_mask_kind(cases[c].kind), SATTN_MASK_BOOL);
+        sattn_input_fill_mask(cases[c].kind, 11, &shape, hides);
+        for (int i = 0; i < N_Q; ++i) {
+            int n = 0;
+            for (int j = 0; j < N_K; ++j)
+                n += hides[i][j] == 0;
+            blind += n == N_K;
+            seeing_rows += n < N_K;
+            hidden += n < N_K ? n : 0;
+        }
+        const double share = (double)hidden / (double)(seeing_rows * N_K);
+        assert_true(fabs(share - cases[c].share) < 0.02);
+        assert_true(cases[c].kind == SATTN_INPUT_MASKED ? blind > 0 && blind < N_Q / 2
+                                                        : blind == 0);
+    }
+}
+
+static void test_bias(void **state)
+{
+    (void)state;
+    int n = 0;
+    assert_int_equal(sattn_input_mask_kind(SATTN_INPUT_BIAS1E30), SATTN_MASK_ADDITIVE);
+    sattn_input_fill_mask(SATTN_INPUT_BIAS1E30, 12, &shape, bias);
+    for (int i = 0; i < N_Q; ++i)
+        for (int j = 0; j < N_K; ++j) {
+            assert_true(bias[i][j] == 0 || bias[i][j] == -1e30f);
+            n += bias[i][j] != 0;
+        }
+    assert_in_range(n, N_Q * N_K * 45 / 100, N_Q * N_K * 55 / 100);
+}
+
 static void test_empty(void **state)
 {
     (void)state;
@@ -325,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_score_spread),  cmocka_unit_test(test_rising),
         cmocka_unit_test(test_equal),         cmocka_unit_test(test_one_hot),
         cmocka_unit_test(test_attention),     cmocka_unit_test(test_denormal),
+        cmocka_unit_test(test_masks),         cmocka_unit_test(test_bias),
         cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

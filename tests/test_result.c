@@ -316,6 +316,31 @@ static void test_table(void **state)
     sattn_table_free(&table);
 }
 
+/* A column that nothing stands in is not there. */
+static void test_table_without_column(void **state)
+{
+    (void)state;
+    const sattn_table_column columns[] = {{"name", 0, false}, {"", 0, true}, {"time", 0, true}};
+    sattn_table table;
+    sattn_table_init(&table, columns, 3);
+    assert_true(sattn_table_add_row(&table));
+    sattn_table_set(&table, 0, "k");
+    sattn_table_set(&table, 2, "12345");
+    for (int filled = 0; filled < 2; ++filled) {
+        if (filled)
+            sattn_table_set(&table, 1, "x");
+        FILE *const file = tmpfile();
+        assert_non_null(file);
+        sattn_table_print(&table, file, false, 0);
+        rewind(file);
+        char line[64];
+        assert_non_null(fgets(line, sizeof line, file));
+        assert_string_equal(line, filled ? "k  x  12345\n" : "k  12345\n");
+        fclose(file);
+    }
+    sattn_table_free(&table);
+}
+
 #define FILES_TEST(function)                                                                       \
     cmocka_unit_test_setup_teardown(function, make_directory, remove_directory)
 
@@ -326,7 +351,7 @@ int main(void)
         cmocka_unit_test(test_document), cmocka_unit_test(test_decimal_comma),
         FILES_TEST(test_write),          FILES_TEST(test_unwritable),
         cmocka_unit_test(test_in_place), cmocka_unit_test(test_suggestions),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_table),    cmocka_unit_test(test_table_without_column),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

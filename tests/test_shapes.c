@@ -57,6 +57,12 @@ static void test_extents(void **state)
         const sattn_shape *const a = &shapes[s];
         assert_true(a->batch > 0 && a->n_q_heads > 0 && a->n_kv_heads > 0);
         assert_true(a->n_q > 0 && a->n_k > 0 && a->d > 0 && a->d_v > 0);
+        if (a->is_array) {
+            const int64_t others[] = {a->batch, a->n_q_heads, a->n_kv_heads, a->n_q, a->d, a->d_v};
+            for (size_t e = 0; e < sizeof others / sizeof others[0]; ++e)
+                assert_int_equal(others[e], 1);
+            assert_true(a->mask.kind == SATTN_MASK_NONE && !a->causal && a->real_layer < 0);
+        }
         assert_int_equal(a->n_q_heads % a->n_kv_heads, 0);
         assert_true(a->scale >= 0 && a->scale <= 1);
         const bool has_mask = a->mask.content != SATTN_CONTENT_NONE;
@@ -73,12 +79,18 @@ static void test_presets(void **state)
 {
     (void)state;
     size_t n, n_models = 0, n_prompt = 0, n_decode = 0, n_real = 0;
+    size_t n_steps = 0, n_lines = 0, n_arrays = 0, n_data = 0;
     const sattn_shape *const shapes = sattn_shapes(&n);
     for (size_t s = 0; s < n; ++s) {
         const sattn_shape *const a = &shapes[s];
         const bool is_real = (a->presets & SATTN_PRESET_REAL) != 0;
         const bool is_decode = (a->presets & SATTN_PRESET_DECODE) != 0;
-        assert_true(a->presets != 0);
+        assert_true(a->presets != 0 && !(a->presets & ~(unsigned)SATTN_PRESET_FULL));
+        assert_true(a->is_array == (a->presets == SATTN_PRESET_ARRAYS)); /* no op has both */
+        n_steps += (a->presets & SATTN_PRESET_STEPS) != 0;
+        n_lines += (a->presets & SATTN_PRESET_LINES) != 0;
+        n_arrays += a->is_array;
+        n_data += (a->presets & SATTN_PRESET_DATA) != 0;
         assert_true(is_real == (a->real_layer >= 0));
         assert_true(!is_decode || a->n_q <= FEW_QUERIES);
         n_models += (a->presets & SATTN_PRESET_MODELS) != 0;
@@ -89,6 +101,7 @@ static void test_presets(void **state)
         n_prompt += !is_real && !is_decode && a->n_q > FEW_QUERIES;
     }
     assert_true(n_models >= 25);
+    assert_true(n_steps >= 8 && n_lines >= 4 && n_arrays >= 4 && n_data >= 2);
     assert_true(n_prompt >= 3 && n_decode >= 2 && n_real >= 2);
 }
 
@@ -97,14 +110,20 @@ static void test_preset_names(void **state)
     (void)state;
     char names[128];
     unsigned all = 0;
+    bool has_full = false;
     snprintf(names, sizeof names, "%s", sattn_preset_names());
     for (char *name = strtok(names, ", "); name; name = strtok(NULL, ", ")) {
         const unsigned preset = sattn_preset_by_name(name);
+        if (preset == SATTN_PRESET_FULL) { /* the union of all, and of what has no name */
+            has_full = true;
+            continue;
+        }
         assert_true(preset != 0 && (all & preset) == 0);
         all |= preset;
     }
     assert_int_equal(all, SATTN_PRESET_QUICK | SATTN_PRESET_MODELS | SATTN_PRESET_DECODE |
-                              SATTN_PRESET_REAL);
+                              SATTN_PRESET_REAL | SATTN_PRESET_DATA);
+    assert_true(has_full);
     assert_int_equal(sattn_preset_by_name("quic"), 0);
     assert_int_equal(sattn_preset_by_name(""), 0);
 }
@@ -117,6 +136,11 @@ static void test_descriptions(void **state)
     for (size_t s = 0; s < n; ++s) {
         char text[256], extents[96];
         sattn_shape_describe(&shapes[s], text, sizeof text);
+        if (shapes[s].is_array) {
+            snprintf(extents, sizeof extents, "n=%lld", (long long)shapes[s].n_k);
+            assert_string_equal(text, extents);
+            continue;
+        }
         snprintf(extents, sizeof extents, " Tq=%lld Tk=%lld D=%lld", (long long)shapes[s].n_q,
                  (long long)shapes[s].n_k, (long long)shapes[s].d);
         assert_non_null(strstr(text, extents));

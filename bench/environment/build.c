@@ -6,6 +6,9 @@
 #include "dispatch/simdattn.h"
 
 #include <jansson.h>
+#if defined(SATTN_SLEEF) && SATTN_SLEEF
+#include <sleef.h>
+#endif
 
 #if !defined(SATTN_BUILD_TYPE)
 #define SATTN_BUILD_TYPE "unknown"
@@ -24,6 +27,9 @@
 #else
 #define SATTN_GIT_COMMIT "unknown"
 #define SATTN_GIT_DIRTY  (-1)
+#endif
+#if !defined(SATTN_KERNEL_HASH)
+#define SATTN_KERNEL_HASH "unknown"
 #endif
 
 #define TEXT_OF_VALUE(value) #value
@@ -50,6 +56,13 @@ static const char compiler[] =
     "unknown";
 #endif
 
+static const char sleef_version[] =
+#if defined(SLEEF_VERSION_MAJOR)
+    VERSION(SLEEF_VERSION_MAJOR, SLEEF_VERSION_MINOR, SLEEF_VERSION_PATCHLEVEL);
+#else
+    "none";
+#endif
+
 static const bool assertions =
 #if defined(NDEBUG)
     false;
@@ -70,8 +83,10 @@ sattn_build sattn_build_facts(void)
         .commit_dirty = SATTN_GIT_DIRTY < 0   ? SATTN_UNKNOWN
                         : SATTN_GIT_DIRTY > 0 ? SATTN_YES
                                               : SATTN_NO,
+        .kernel_hash = SATTN_KERNEL_HASH,
         .library_version = sattn_version(),
         .benchmark_version = SATTN_BENCHMARK_VERSION,
         .jansson_version = JANSSON_VERSION,
+        .sleef_version = sleef_version,
     };
 }

@@ -12,17 +12,25 @@
 
 sattn_peak_fn sattn_peak_f32_scalar;
 sattn_read_fn sattn_read_f32_scalar;
+sattn_exp_loop_fn sattn_exp_loop_f32_scalar;
+sattn_copy_fn sattn_copy_f32_scalar;
 #if SATTN_BUILD_AVX2
 sattn_peak_fn sattn_peak_f32_avx2;
 sattn_read_fn sattn_read_f32_avx2;
+sattn_exp_loop_fn sattn_exp_loop_f32_avx2;
+sattn_copy_fn sattn_copy_f32_avx2;
 #endif
 #if SATTN_BUILD_AVX512
 sattn_peak_fn sattn_peak_f32_avx512;
 sattn_read_fn sattn_read_f32_avx512;
+sattn_exp_loop_fn sattn_exp_loop_f32_avx512;
+sattn_copy_fn sattn_copy_f32_avx512;
 #endif
 #if SATTN_BUILD_NEON
 sattn_peak_fn sattn_peak_f32_neon;
 sattn_read_fn sattn_read_f32_neon;
+sattn_exp_loop_fn sattn_exp_loop_f32_neon;
+sattn_copy_fn sattn_copy_f32_neon;
 #endif
 
 /* acc + FACTOR^2 stops growing where FACTOR^2 is below half an ulp of acc, so that chains stay
@@ -99,6 +107,28 @@ SATTN_INLINE uint32_t sattn_read_with(const void *data, size_t bytes, int stream
     const size_t part = bytes / step * step / n_streams;
     seen ^= sattn_read_streams(from, part, (int)n_streams, (size_t)prefetch, block);
     return seen ^ sattn_read_rest(from + part * n_streams, bytes - part * n_streams);
+}
+
+/* Copies whole steps. Inlined with a constant `bypass`. */
+typedef void sattn_copy_block_fn(char *to, const char *from, size_t bytes, bool bypass);
+
+/* The loop around a block: what comes before the first whole line of `to`, the steps, the rest. */
+SATTN_INLINE void sattn_copy_with(void *to, const void *from, size_t bytes, bool bypass,
+                                  sattn_copy_block_fn *block)
+{
+    char *place = (char *)to;
+    const char *source = (const char *)from;
+    const size_t misaligned = (uintptr_t)to % SATTN_READ_LINE;
+    const size_t to_line = misaligned ? SATTN_READ_LINE - misaligned : 0;
+    const size_t head = to_line < bytes ? to_line : bytes;
+    memcpy(place, source, head);
+    const size_t step = (size_t)SATTN_READ_STEP_LINES * SATTN_READ_LINE;
+    const size_t whole = (bytes - head) / step * step;
+    if (bypass)
+        block(place + head, source + head, whole, true);
+    else
+        block(place + head, source + head, whole, false);
+    memcpy(place + head + whole, source + head + whole, bytes - head - whole);
 }
 
 #endif

@@ -6,6 +6,7 @@
  * purpose: what dispatch gets wrong must not be wrong here in the same way. */
 #include "bench/verify/compare.h"
 #include "bench/verify/inputs.h"
+#include "bench/verify/visible.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,16 +22,6 @@ typedef struct verify_memory {
     int64_t *rows;                        /* selected query rows, ascending */
     int64_t n_rows;
 } verify_memory;
-
-/* a + b, or the nearest that int64_t holds. */
-static int64_t add_saturated(int64_t a, int64_t b)
-{
-    if (b > 0 && a > INT64_MAX - b)
-        return INT64_MAX;
-    if (b < 0 && a < INT64_MIN - b)
-        return INT64_MIN;
-    return a + b;
-}
 
 static int64_t stride_of(int64_t extent, int64_t stride)
 {
@@ -85,16 +76,15 @@ static sattn_ref_row_args map_row(const sattn_attention_args *a, int64_t batch, 
                                   int64_t i)
 {
     const int64_t valid = keys_valid(a, batch);
-    const int64_t offset = a->causal_offset ? a->causal_offset[batch] : valid - a->n_q;
-    const int64_t self = add_saturated(i, offset);
-    int64_t begin = 0;
-    int64_t end = valid;
-    if (a->causal && self < end)
-        end = add_saturated(self, 1);
-    if (a->has_window && a->window_right >= 0 && add_saturated(self, a->window_right) < end)
-        end = add_saturated(add_saturated(self, a->window_right), 1);
-    if (a->has_window && a->window_left >= 0 && add_saturated(self, -a->window_left) > begin)
-        begin = add_saturated(self, -a->window_left);
+    const sattn_verify_limits limits = {
+        .n_k = valid,
+        .causal = a->causal,
+        .has_window = a->has_window,
+        .offset = a->causal_offset ? a->causal_offset[batch] : valid - a->n_q,
+        .window_left = a->window_left,
+        .window_right = a->window_right,
+    };
+    const sattn_verify_keys keys = sattn_verify_visible(&limits, i);
 
     sattn_ref_row_args row = {
         .q = view_rows(&a->q, a, batch, a->n_q_heads, head) + i * stride_of(a->n_q, a->q.stride_t),
@@ -104,8 +94,8 @@ static sattn_ref_row_args map_row(const sattn_attention_args *a, int64_t batch, 
         .v_stride = stride_of(a->n_k, a->v.stride_t),
         .d = a->d,
         .d_v = a->d_v,
-        .key_begin = begin,
-        .key_end = end > begin ? end : begin,
+        .key_begin = keys.begin,
+        .key_end = keys.end,
         .scale = a->has_scale ? (double)a->scale : 1.0 / sqrt((double)a->d),
         .softcap = (double)a->softcap,
         .has_sink = a->sinks != NULL,

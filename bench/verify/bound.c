@@ -7,19 +7,9 @@
 
 #include <math.h>
 
-/* A weight below this may be anything from 0 on. */
-#define LEAST_WEIGHT 0x1p-126
-
 /* exp(t) for t below -87.33 is exactly 0; a rescaled weight may vanish where its key trails the
  * maximum by the lazy threshold less. From here on keys are allowed to lose their weight. */
 #define VANISHING 60.0
-
-/* Error of a softcap c tanh(s / c) in u of its value: 2 for s / c, 5 for tanh, 1 for the product.
- */
-#define SOFTCAP_ERROR 8.0
-
-/* The oracle's own error, of the same row, is below this times the natural scale. */
-#define ORACLE_ERROR 0x1p-44
 
 typedef struct bound_row {
     const sattn_ref_row_args *args;
@@ -34,14 +24,14 @@ typedef struct bound_row {
     double top_delta;    /* logit error of the largest score */
 } bound_row;
 
-/* What n roundings in a row add up to (Higham 2002, lemma 3.1; Higham & Mary 2019, theorem 2.4). */
-static double bound_gamma(const sattn_bound_params *params, double n)
+/* Higham 2002, lemma 3.1; Higham & Mary 2019, theorem 2.4. */
+double sattn_bound_gamma(double lambda, double n)
 {
     const double u = SATTN_UNIT_ROUNDOFF;
     if (n <= 0)
         return 0;
-    if (params->lambda > 0)
-        return expm1(params->lambda * sqrt(n) * u + n * u * u / (1 - u));
+    if (lambda > 0)
+        return expm1(lambda * sqrt(n) * u + n * u * u / (1 - u));
     return n * u < 1 ? n * u / (1 - n * u) : (double)INFINITY;
 }
 
@@ -55,7 +45,7 @@ static double bound_delta(const bound_row *b, int64_t at)
     if (a->mask_add)
         bias = (double)a->mask_add[(a->key_begin + at) * a->mask_key_stride];
     if (a->softcap != 0)
-        delta += SOFTCAP_ERROR * u * fmin(fabs(logit - bias) + u * fabs(logit), a->softcap);
+        delta += SATTN_SOFTCAP_ERROR * u * fmin(fabs(logit - bias) + u * fabs(logit), a->softcap);
     if (bias != 0)
         delta = delta * (1 + u) + u * fabs(logit);
     return delta;
@@ -66,10 +56,11 @@ static bound_row bound_prepare(const sattn_ref_row_args *a, const sattn_ref_row_
 {
     bound_row b = {.args = a, .row = row, .params = params, .n = a->key_end - a->key_begin};
     const int64_t block = params->key_block > 0 ? params->key_block : a->key_end;
-    b.n_blocks = (double)((a->key_end - 1) / block - a->key_begin / block + 1);
+    const int64_t first_block = a->key_begin / block, last_block = (a->key_end - 1) / block;
+    b.n_blocks = (double)(last_block - first_block + 1);
     b.n_splits = (double)params->n_splits + (a->has_sink ? 1 : 0);
     b.block_length = (double)(b.n < block ? b.n : block);
-    b.dot_error = bound_gamma(params, (double)a->d + 1 + params->scale_roundings);
+    b.dot_error = sattn_bound_gamma(params->lambda, (double)a->d + 1 + params->scale_roundings);
 
     double q_max = 0;
     double k_max = 0;
@@ -120,8 +111,9 @@ static bound_key bound_weight(const bound_row *b, double logit, double delta)
     if (trails - 2 * delta - 2 * b->top_delta > 2 * lazy + 90) /* its weight is 0 for certain */
         key.h = 1;
     const double n_roundings = b->n_blocks + n_rescales + (merges > 0 ? merges + 1 : 0);
-    key.alpha = bound_gamma(b->params, b->block_length + n_roundings);
-    key.beta = bound_gamma(b->params, b->block_length - 1 + n_roundings);
+    key.alpha = sattn_bound_gamma(b->params->lambda,
+                                  b->block_length + n_roundings + b->params->weight_roundings);
+    key.beta = sattn_bound_gamma(b->params->lambda, b->block_length - 1 + n_roundings);
     return key;
 }
 
@@ -184,12 +176,12 @@ static void bound_columns(const bound_row *b, const bound_sums *sums, int64_t fi
     }
     for (int y = 0; y < n; ++y) {
         const double size = fabs(o[y]);
-        const double flush = 2 * (double)b->n * v_max[y] * LEAST_WEIGHT +
+        const double flush = 2 * (double)b->n * v_max[y] * SATTN_LEAST_WEIGHT +
                              (6 * (double)b->n + 16) * b->params->underflow;
         double error = moved[y] + size * sums->sink_h + summed[y] + size * sums->denominator;
         error = sums->weight < 1 ? error / (1 - sums->weight) : (double)INFINITY;
         error = error * (1 + 3 * u) + 2.01 * u * size;
-        error += flush + ORACLE_ERROR * b->row->magnitude[first + y];
+        error += flush + SATTN_ORACLE_ERROR * b->row->magnitude[first + y];
         /* Any weights make the output a mean of the values, but for the roundings of its sums. */
         const double mean = size + 1.05 * v_max[y] + flush;
         const double least = error < mean ? error : mean;
@@ -221,5 +213,6 @@ double sattn_bound_row(const sattn_ref_row_args *args, const sattn_ref_row_resul
     if (sums.weight >= 1)
         return INFINITY;
     const double log_size = fabs(row->lse - row->max_logit) + params->lazy_threshold;
-    return -log1p(-sums.weight) + u * (4 * log_size + 1.01 * fabs(row->lse) + 1) + ORACLE_ERROR;
+    return -log1p(-sums.weight) + u * (4 * log_size + 1.01 * fabs(row->lse) + 1) +
+           SATTN_ORACLE_ERROR;
 }

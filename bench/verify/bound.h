@@ -15,22 +15,37 @@
 
 #define SATTN_UNIT_ROUNDOFF 0x1p-24
 
+/* A weight below this, relative to the row's largest, may be anything from 0 on. */
+#define SATTN_LEAST_WEIGHT 0x1p-126
+
+/* Error of a softcap c tanh(s / c) in u of its value: 2 for s / c, 5 for tanh, 1 for the product.
+ */
+#define SATTN_SOFTCAP_ERROR 8.0
+
+/* The oracle's own error, of the same row, is below this times the natural scale. */
+#define SATTN_ORACLE_ERROR 0x1p-44
+
 typedef struct sattn_bound_params {
     /* How much n roundings in a row may add up to. 0: n u / (1 - n u), which nothing exceeds.
      * Above 0: lambda sqrt(n) u + n u^2 / (1 - u), which holds with a high probability if rounding
      * errors are independent and have mean zero (Higham & Mary 2019); tighter for long sums. */
     double lambda;
-    int64_t key_block;      /* keys summed from zero before they are added; 0: all keys at once */
-    int64_t n_splits;       /* partial results merged, at least 1 */
-    double lazy_threshold;  /* how far the reference value may trail the maximum, natural units */
-    double exp_error;       /* relative error of the kernel's exp, in u */
-    double underflow;       /* absolute error of an operation on numbers below FLT_MIN: 2^-149, or
-                               2^-126 where the caller's control word flushes them to 0 */
-    double scale_roundings; /* relative error of the scale itself, in u: 0 if the caller gave it */
+    int64_t key_block;       /* keys summed from zero before they are added; 0: all keys at once */
+    int64_t n_splits;        /* partial results merged, at least 1 */
+    double lazy_threshold;   /* how far the reference value may trail the maximum, natural units */
+    double exp_error;        /* relative error of the kernel's exp, in u */
+    double underflow;        /* absolute error of an operation on numbers below FLT_MIN: 2^-149, or
+                                2^-126 where the caller's control word flushes them to 0 */
+    double weight_roundings; /* of a weight on its own, beyond a fused kernel's: 2 where weights are
+                                normalised before they meet V */
+    double scale_roundings;  /* relative error of the scale itself, in u: 0 if the caller gave it */
 } sattn_bound_params;
 
 /* What contract.h prescribes for a fused kernel, with the worst case of every sum. */
 sattn_bound_params sattn_bound_defaults(void);
+
+/* What n roundings in a row add up to, relatively; `lambda` as above. */
+double sattn_bound_gamma(double lambda, double n);
 
 /* Fills bound[d_v] with the largest |o - oracle| for the row; +inf where the row's error cannot be
  * bounded. `row` is the oracle's finished result for `args`, with logits and dot_sizes; rows that

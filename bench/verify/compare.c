@@ -3,14 +3,12 @@
  * compare.c: one finished row against the oracle's, and what is said about it (compare.h). */
 #include "bench/verify/compare.h"
 
+#include "bench/verify/record.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Below this natural scale an error in its units is no longer one of rounding, but of the end of
- * the number range; the bound, which knows, still applies. */
-#define LEAST_MEASURED 0x1p-100
 
 static uint32_t bits_of(float value)
 {
@@ -66,8 +64,8 @@ bool sattn_verify_passed(const sattn_verify_result *result)
     return result->n_elements > 0 && result->n_failed == 0;
 }
 
-static void record_failure(sattn_verify_result *result, sattn_verify_place at, double got,
-                           double want, double bound, const char *why)
+void sattn_verify_fail(double got, double want, double bound, const char *why,
+                       sattn_verify_place at, sattn_verify_result *result)
 {
     if (result->n_failed++ > 0)
         return;
@@ -78,55 +76,77 @@ static void record_failure(sattn_verify_result *result, sattn_verify_place at, d
     result->failed_why = why;
 }
 
-/* A finite element that is within its bound: how exact is it? */
-static void record_error(sattn_verify_result *result, sattn_verify_place at, double want,
-                         double error, double bound, double magnitude)
+/* How exact a finite element is; one that is above its bound counts too. */
+static void measure_error(const sattn_verify_element *element, double error, sattn_verify_place at,
+                          sattn_verify_result *result)
 {
-    const double ratio = bound > 0 ? error / bound : 0;
+    const double unit = element->unit;
+    double ratio = error > 0 ? (double)INFINITY : 0;
+    if (element->bound > 0)
+        ratio = error / element->bound;
     if (ratio > result->worst_ratio) {
         result->worst_ratio = ratio;
         result->worst_ratio_at = at;
     }
-    if (magnitude < LEAST_MEASURED)
+    if (unit <= 0)
         return;
-    const double unit = SATTN_UNIT_ROUNDOFF * magnitude;
     ++result->n_measured;
     result->mean_error += (error / unit - result->mean_error) / (double)result->n_measured;
-    result->worst_bound = fmax(result->worst_bound, bound / unit);
-    if (error / unit > result->worst_error) {
+    result->worst_bound = fmax(result->worst_bound, element->bound / unit);
+    if (error / unit > result->worst_error || result->n_measured == 1) {
         result->worst_error = error / unit;
+        result->worst_error_bound = element->bound / unit;
         result->worst_error_at = at;
     }
-    if (fabs(want) < magnitude / 2)
+    if (!element->in_ulp || element->want == 0)
         return;
     int exponent;
-    frexp(want, &exponent);
-    result->worst_ulp = fmax(result->worst_ulp, error / ldexp(1.0, exponent - 24));
-    result->worst_relative = fmax(result->worst_relative, error / fabs(want));
+    frexp(element->want, &exponent);
+    result->worst_ulp =
+        fmax(result->worst_ulp, error / ldexp(1.0, exponent > -125 ? exponent - 24 : -149));
+    result->worst_relative = fmax(result->worst_relative, error / fabs(element->want));
 }
 
-static void compare_element(float got, double want, double bound, double magnitude,
-                            sattn_verify_place at, sattn_verify_result *result)
+void sattn_verify_record(const sattn_verify_element *element, sattn_verify_place at,
+                         sattn_verify_result *result)
 {
-    const sattn_float_class is = sattn_classify_f32(got);
-    const sattn_float_class wants = sattn_classify_f64(want);
-    const double value = (double)got;
+    const sattn_float_class is = sattn_classify_f32(element->got);
+    const sattn_float_class wants = sattn_classify_f64(element->want);
+    const double value = (double)element->got;
     ++result->n_elements;
+    if (element->may_spoil && is != SATTN_CLASS_FINITE)
+        return;
     if (wants != SATTN_CLASS_FINITE) {
-        /* An infinity may meet a weight that is 0 in f32, and be NaN; a NaN stays one. */
         if (is != wants && is != SATTN_CLASS_NAN)
-            record_failure(result, at, value, want, bound, "a visible non-finite V must show");
+            sattn_verify_fail(value, element->want, element->bound,
+                              "a visible non-finite input must show", at, result);
         return;
     }
     if (is != SATTN_CLASS_FINITE) {
-        record_failure(result, at, value, want, bound, "not finite");
+        sattn_verify_fail(value, element->want, element->bound, "not finite", at, result);
         return;
     }
-    const double error = fabs(value - want);
-    if (error <= bound)
-        record_error(result, at, want, error, bound, magnitude);
-    else
-        record_failure(result, at, value, want, bound, "error above its bound");
+    const double error = fabs(value - element->want);
+    measure_error(element, error, at, result);
+    if (!(error <= element->bound))
+        sattn_verify_fail(value, element->want, element->bound, "error above its bound", at,
+                          result);
+}
+
+void sattn_verify_record_bits(float got, float want, const char *why, sattn_verify_place at,
+                              sattn_verify_result *result)
+{
+    ++result->n_elements;
+    if (bits_of(got) != bits_of(want))
+        sattn_verify_fail((double)got, (double)want, 0, why, at, result);
+}
+
+void sattn_verify_record_nan(float got, const char *why, sattn_verify_place at,
+                             sattn_verify_result *result)
+{
+    ++result->n_elements;
+    if (sattn_classify_f32(got) != SATTN_CLASS_NAN)
+        sattn_verify_fail((double)got, (double)NAN, 0, why, at, result);
 }
 
 static void compare_lse(float got, const sattn_ref_row_result *row, double bound,
@@ -140,7 +160,7 @@ static void compare_lse(float got, const sattn_ref_row_result *row, double bound
     ++result->n_elements;
     /* All logits -inf: the output is NaN, and the log-sum-exp may say so too. */
     if (is != wants && !(row->is_nan && is == SATTN_CLASS_NAN)) {
-        record_failure(result, at, value, want, bound, "log-sum-exp of another class");
+        sattn_verify_fail(value, want, bound, "log-sum-exp of another class", at, result);
         return;
     }
     if (wants != SATTN_CLASS_FINITE)
@@ -149,7 +169,7 @@ static void compare_lse(float got, const sattn_ref_row_result *row, double bound
     if (error <= bound)
         result->worst_lse_ratio = fmax(result->worst_lse_ratio, bound > 0 ? error / bound : 0);
     else
-        record_failure(result, at, value, want, bound, "log-sum-exp error above its bound");
+        sattn_verify_fail(value, want, bound, "log-sum-exp error above its bound", at, result);
 }
 
 /* A row that is one and the same value all over: NaN, or +0 where no key is visible. */
@@ -158,11 +178,10 @@ static void compare_constant(const sattn_ref_row_args *args, const sattn_ref_row
 {
     for (int64_t y = 0; y < args->d_v; ++y) {
         at.column = y;
-        ++result->n_elements;
-        if (row->is_nan && sattn_classify_f32(o[y]) != SATTN_CLASS_NAN)
-            record_failure(result, at, (double)o[y], row->o[y], 0, "the whole row must be NaN");
-        if (!row->is_nan && bits_of(o[y]) != 0)
-            record_failure(result, at, (double)o[y], 0, 0, "a row that sees no key must be +0");
+        if (row->is_nan)
+            sattn_verify_record_nan(o[y], "the whole row must be NaN", at, result);
+        else
+            sattn_verify_record_bits(o[y], 0.0f, "a row that sees no key must be +0", at, result);
     }
 }
 
@@ -178,7 +197,14 @@ void sattn_verify_row(const sattn_ref_row_args *args, const sattn_ref_row_result
         lse_bound = sattn_bound_row(args, row, params, bound);
         for (int64_t y = 0; y < args->d_v; ++y) {
             at.column = y;
-            compare_element(o[y], row->o[y], bound[y], row->magnitude[y], at, result);
+            const double size = row->magnitude[y];
+            const sattn_verify_element element = {
+                .got = o[y],
+                .want = row->o[y],
+                .bound = bound[y],
+                .unit = size < SATTN_VERIFY_LEAST_MEASURED ? 0 : SATTN_UNIT_ROUNDOFF * size,
+                .in_ulp = fabs(row->o[y]) >= size / 2};
+            sattn_verify_record(&element, at, result);
         }
     }
     if (lse)

@@ -37,10 +37,12 @@ typedef struct sattn_verify_result {
     int64_t n_scanned;  /* elements of O only checked for being finite */
     int64_t n_failed;   /* of both */
 
-    /* Elements of O, against the oracle; errors in u * sum_k p_k |v_k|. */
+    /* Elements of O, against the oracle; errors in u * sum_k p_k |v_k|, those of a step in the
+     * step's unit (steps.h). */
     double worst_error, mean_error;
-    double worst_ratio; /* error / bound */
-    double worst_bound; /* the largest bound, in the same units */
+    double worst_error_bound; /* the bound at the place of worst_error */
+    double worst_ratio;       /* error / bound */
+    double worst_bound;       /* the largest bound, in the same units */
     sattn_verify_place worst_error_at, worst_ratio_at;
     int64_t n_measured; /* elements that mean_error is the mean of */
 

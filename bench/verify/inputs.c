@@ -19,7 +19,9 @@ enum {
     STREAM_DIRECTION, /* the one direction per KV head that special keys lie in */
     STREAM_PLACE,     /* slowly changing vectors that make neighbours alike */
     STREAM_TARGET,    /* which key a row attends to */
-    PLACE_STEP = 16   /* tokens between two independent places */
+    STREAM_MASK,
+    STREAM_BLIND,   /* which rows see no key */
+    PLACE_STEP = 16 /* tokens between two independent places */
 };
 
 static uint64_t mix(uint64_t z)
@@ -64,6 +66,10 @@ static const struct {
     [SATTN_INPUT_EQUAL] = {"equal", "all scores of a row equal, V all ones"},
     [SATTN_INPUT_ONE_HOT] = {"one-hot", "one key dominates each row"},
     [SATTN_INPUT_DENORMAL] = {"denormal", "V around FLT_MIN, mostly below it"},
+    [SATTN_INPUT_TINY] = {"tiny", "Q and K so small that scores are around FLT_MIN"},
+    [SATTN_INPUT_MASKED] = {"masked", "a third of the keys hidden at random, some rows see none"},
+    [SATTN_INPUT_MASKED90] = {"masked90", "90 % of the keys hidden at random"},
+    [SATTN_INPUT_BIAS1E30] = {"bias-1e30", "a bias of -1e30 on half of the scores"},
 };
 
 const char *sattn_input_name(sattn_input_kind kind)
@@ -131,17 +137,26 @@ static float size_for(const input_head *h, double score)
     return (float)sqrt(score / sqrt((double)h->shape->d));
 }
 
+/* Whose Q and K have the spread of trained attention. */
+static bool is_attention(sattn_input_kind kind)
+{
+    return kind == SATTN_INPUT_ATTENTION || kind == SATTN_INPUT_MASKED90 ||
+           kind == SATTN_INPUT_BIAS1E30;
+}
+
 static void fill_key(const input_head *h, int64_t j, float *k)
 {
     const double root = sqrt((double)h->shape->d);
     const float local = size_for(h, 6);
     const float first = j == 0 ? size_for(h, 8) : 0.0f;
-    const float rise = (float)(20.0 / root) * (float)(j / SATTN_KEY_BLOCK);
+    const bool attends = is_attention(h->kind);
+    const int64_t block = j / SATTN_KEY_BLOCK;
+    const float rise = (float)(20.0 / root) * (float)block;
     for (int64_t x = 0; x < h->shape->d; ++x) {
         const uint64_t counter = counter_of(keys_before(h, j), h->shape->d, x);
         const float normal = sattn_random_normal(h->seed, STREAM_K, counter);
         k[x] = normal;
-        if (h->kind == SATTN_INPUT_ATTENTION)
+        if (attends)
             k[x] = normal + local * place(h, j, x) + first * direction(h, x);
         else if (h->kind == SATTN_INPUT_RISING)
             k[x] = rise * direction(h, x) + 0.25f * normal;
@@ -149,6 +164,8 @@ static void fill_key(const input_head *h, int64_t j, float *k)
             k[x] = sattn_random_normal(h->seed, STREAM_K, counter_of(h->kv, h->shape->d, x));
         else if (h->kind == SATTN_INPUT_ONE_HOT)
             k[x] = sign_of(h, STREAM_K, counter);
+        else if (h->kind == SATTN_INPUT_TINY)
+            k[x] = 0x1p-63f * normal;
     }
 }
 
@@ -159,13 +176,14 @@ static void fill_query(const input_head *h, uint64_t rows_before, int64_t i, flo
     const float local = size_for(h, 6);
     const float first = size_for(h, 8);
     const float peak = (float)(60.0 / sqrt((double)s->d));
+    const bool attends = is_attention(h->kind);
     const uint64_t any = sattn_random_bits(h->seed, STREAM_TARGET, rows_before);
     const int64_t target = s->n_k > 0 ? (int64_t)(any % (uint64_t)s->n_k) : 0;
     for (int64_t x = 0; x < s->d; ++x) {
         const float normal =
             sattn_random_normal(h->seed, STREAM_Q, counter_of(rows_before, s->d, x));
         q[x] = normal;
-        if (h->kind == SATTN_INPUT_ATTENTION)
+        if (attends)
             q[x] = 2.0f * normal + local * place(h, token, x) + first * direction(h, x);
         else if (h->kind == SATTN_INPUT_LARGE8)
             q[x] = 8.0f * normal;
@@ -175,6 +193,8 @@ static void fill_query(const input_head *h, uint64_t rows_before, int64_t i, flo
             q[x] = direction(h, x);
         else if (h->kind == SATTN_INPUT_ONE_HOT)
             q[x] = peak * sign_of(h, STREAM_K, counter_of(keys_before(h, target), s->d, x));
+        else if (h->kind == SATTN_INPUT_TINY)
+            q[x] = 0x1p-64f * normal;
     }
 }
 
@@ -204,6 +224,33 @@ void sattn_input_fill(sattn_input_kind kind, uint64_t seed, const sattn_input_sh
         for (int64_t r = 0; r < group * shape->n_q; ++r) {
             const int64_t row = kv * group * shape->n_q + r;
             fill_query(&head, (uint64_t)row, r % shape->n_q, q + row * shape->d);
+        }
+    }
+}
+
+sattn_mask_kind sattn_input_mask_kind(sattn_input_kind kind)
+{
+    if (kind == SATTN_INPUT_MASKED || kind == SATTN_INPUT_MASKED90)
+        return SATTN_MASK_BOOL;
+    return kind == SATTN_INPUT_BIAS1E30 ? SATTN_MASK_ADDITIVE : SATTN_MASK_NONE;
+}
+
+void sattn_input_fill_mask(sattn_input_kind kind, uint64_t seed, const sattn_input_shape *shape,
+                           void *mask)
+{
+    const double hidden = kind == SATTN_INPUT_MASKED     ? 1.0 / 3.0
+                          : kind == SATTN_INPUT_MASKED90 ? 0.9
+                                                         : 0.5;
+    uint64_t at = 0;
+    for (int64_t i = 0; i < shape->n_q; ++i) {
+        const bool is_blind = kind == SATTN_INPUT_MASKED &&
+                              sattn_random_uniform(seed, STREAM_BLIND, (uint64_t)i) < 1.0 / 8.0;
+        for (int64_t j = 0; j < shape->n_k; ++j, ++at) {
+            const bool is_hit = is_blind || sattn_random_uniform(seed, STREAM_MASK, at) < hidden;
+            if (kind == SATTN_INPUT_BIAS1E30) /* key 0 goes free: some key of a row has to */
+                ((float *)mask)[at] = is_hit && j > 0 ? -1e30f : 0.0f;
+            else
+                ((uint8_t *)mask)[at] = !is_hit;
         }
     }
 }

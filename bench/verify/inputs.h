@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * inputs.h: deterministic Q, K and V for tests and benchmarks.
+ * inputs.h: deterministic Q, K, V and masks for tests and benchmarks.
  *
  * Element i of a stream is a pure function of (seed, stream, i), on every machine and compiler: the
  * generator is a counter put through a mixing function, the normal deviates come from integer sums,
  * not from libm. */
 #ifndef SATTN_BENCH_VERIFY_INPUTS_H
 #define SATTN_BENCH_VERIFY_INPUTS_H
+
+#include "dispatch/simdattn.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +27,10 @@ typedef enum sattn_input_kind {
     SATTN_INPUT_EQUAL,     /* all scores of a row equal, V all ones */
     SATTN_INPUT_ONE_HOT,   /* one key dominates each row */
     SATTN_INPUT_DENORMAL,  /* V near and below FLT_MIN */
+    SATTN_INPUT_TINY,      /* Q and K so small that scores are near and below FLT_MIN */
+    SATTN_INPUT_MASKED,    /* normal, a third of the keys hidden at random, some rows see none */
+    SATTN_INPUT_MASKED90,  /* attention, 90 % of the keys hidden at random */
+    SATTN_INPUT_BIAS1E30,  /* attention, -1e30 added to half of the scores: a bias, not a mask */
     SATTN_INPUT_KINDS,
 } sattn_input_kind;
 
@@ -41,5 +47,10 @@ typedef struct sattn_input_shape {
 
 void sattn_input_fill(sattn_input_kind kind, uint64_t seed, const sattn_input_shape *shape,
                       float *q, float *k, float *v);
+
+/* The mask that is part of a kind, and its elements, [n_q, n_k] for all batch entries and heads. */
+sattn_mask_kind sattn_input_mask_kind(sattn_input_kind kind);
+void sattn_input_fill_mask(sattn_input_kind kind, uint64_t seed, const sattn_input_shape *shape,
+                           void *mask);
 
 #endif

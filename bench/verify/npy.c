@@ -241,6 +241,25 @@ static bool count_elements(const npy_reader *r, sattn_npy *array)
     return true;
 }
 
+static bool is_little_endian(void)
+{
+    const uint16_t one = 1;
+    unsigned char first;
+    memcpy(&first, &one, 1);
+    return first == 1;
+}
+
+/* Turns elements from little-endian to this machine's order. */
+static void swap_bytes(unsigned char *bytes, size_t n_bytes, size_t size)
+{
+    for (size_t at = 0; at < n_bytes; at += size)
+        for (size_t low = 0; low < size / 2; ++low) {
+            const unsigned char byte = bytes[at + low];
+            bytes[at + low] = bytes[at + size - 1 - low];
+            bytes[at + size - 1 - low] = byte;
+        }
+}
+
 static bool read_elements(npy_reader *r, sattn_npy *array)
 {
     const size_t size = array->type == SATTN_NPY_F4 ? 4 : 8;
@@ -257,15 +276,11 @@ static bool read_elements(npy_reader *r, sattn_npy *array)
     array->data = malloc(wanted > 0 ? (size_t)wanted : 1);
     if (!array->data)
         return fail(r, r->offset, "no memory for %" PRId64 " bytes", wanted);
-    return read_bytes(r, array->data, (size_t)wanted, "elements");
-}
-
-static bool is_little_endian(void)
-{
-    const uint16_t one = 1;
-    unsigned char first;
-    memcpy(&first, &one, 1);
-    return first == 1;
+    if (!read_bytes(r, array->data, (size_t)wanted, "elements"))
+        return false;
+    if (!is_little_endian())
+        swap_bytes(array->data, (size_t)wanted, size);
+    return true;
 }
 
 static bool read_file(npy_reader *r, int rank, sattn_npy *array)
@@ -287,8 +302,6 @@ bool sattn_npy_read(const char *path, sattn_npy_type type, int rank, sattn_npy *
     *array = (sattn_npy){.type = type};
     if (error_size > 0)
         error[0] = '\0';
-    if (!is_little_endian())
-        return fail(&reader, 0, "this machine is not little-endian");
     reader.file = fopen(path, "rb");
     if (!reader.file)
         return fail(&reader, 0, "cannot open the file: %s", strerror(errno));

@@ -161,19 +161,19 @@ static inline bool fused_decode_mask_constant(float *s, float bias, int n)
 static inline void fused_decode_hide(const sattn_fused_args *a, fused_decode_state *st,
                                      const fused_strip *strip, const fused_decode_block *block)
 {
-    const int64_t at = block->first * a->mask_key_stride;
+    const int64_t at = block->first * a->visible.mask_key_stride;
     for (int r = 0; r < st->n_rows; ++r) {
         float *const s = st->s + r * FUSED_DECODE_KEYS;
         const int64_t left = strip->key_end[r] - block->first;
         const int end = left < 0 ? 0 : left > block->n_keys ? block->n_keys : (int)left;
         bool seen = false;
-        if (end > 0 && a->mask_bool && a->mask_key_stride)
+        if (end > 0 && a->visible.mask_bool && a->visible.mask_key_stride)
             seen = fused_decode_mask_bool(s, strip->mask_bool[r] + at, end);
-        else if (end > 0 && a->mask_bool)
+        else if (end > 0 && a->visible.mask_bool)
             seen = fused_decode_mask_constant(s, strip->mask_bool[r][0] ? 0.0f : -INFINITY, end);
-        else if (end > 0 && a->mask_add && a->mask_key_stride)
+        else if (end > 0 && a->visible.mask_add && a->visible.mask_key_stride)
             seen = fused_decode_mask_add(s, strip->mask_add[r] + at, end);
-        else if (end > 0 && a->mask_add)
+        else if (end > 0 && a->visible.mask_add)
             seen = fused_decode_mask_constant(s, strip->mask_add[r][0], end);
         st->seen[r] = st->seen[r] || seen;
         for (int j = end; j < block->n_keys; ++j)
@@ -219,7 +219,7 @@ static inline void fused_decode_start(const sattn_fused_args *a, const fused_dec
 static inline void fused_decode_store(const sattn_fused_args *a, const fused_decode_state *st,
                                       const fused_strip *strip)
 {
-    const bool masked = a->mask_bool || a->mask_add;
+    const bool masked = a->visible.mask_bool || a->visible.mask_add;
     for (int r = 0; r < st->n_rows; ++r) {
         const bool seen = masked ? st->seen[r] : strip->key_end[r] > a->j0;
         const float factor = fused_row_finish(a, strip, r, st->row_max[r], st->row_sum[r], seen);
@@ -256,7 +256,7 @@ static inline int64_t fused_decode_ahead(const sattn_fused_args *a, int64_t widt
 static inline void fused_decode_strip(const sattn_fused_args *a, const fused_decode_ops *ops,
                                       fused_decode_state *st, const fused_strip *strip)
 {
-    const bool masked = a->mask_bool || a->mask_add;
+    const bool masked = a->visible.mask_bool || a->visible.mask_add;
     const int64_t block_keys = fused_decode_block_keys(a);
     const int64_t end = strip->key_end_max;
     const int64_t k_ahead = fused_decode_ahead(a, a->d, a->k_stride);

@@ -192,8 +192,10 @@ static void weigh(fused_decode_state *st, int n_keys)
         const __m256 m_f32x8 = _mm256_set1_ps(fused_decode_reference(st, r));
         __m256 sum_f32x8 = _mm256_setzero_ps();
         for (int j = 0; j < n_keys; j += LANES) {
-            const __m256 p_f32x8 = vec_exp_f32x8(_mm256_sub_ps(_mm256_loadu_ps(s + j), m_f32x8));
-            sum_f32x8 = _mm256_add_ps(sum_f32x8, _mm256_and_ps(p_f32x8, real_keys(n_keys, j)));
+            const __m256 real = real_keys(n_keys, j);
+            const __m256 s_f32x8 = _mm256_and_ps(_mm256_loadu_ps(s + j), real);
+            const __m256 p_f32x8 = vec_exp_f32x8(_mm256_sub_ps(s_f32x8, m_f32x8));
+            sum_f32x8 = _mm256_add_ps(sum_f32x8, _mm256_and_ps(p_f32x8, real));
             _mm256_storeu_ps(s + j, p_f32x8);
         }
         st->row_sum[r] += vec_hsum_f32x8(sum_f32x8);

@@ -194,8 +194,8 @@ static void maximum(fused_decode_state *st, int n_keys)
         const float *const s = st->s + r * FUSED_DECODE_KEYS;
         __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
         for (int j = 0; j < n_keys; j += LANES) {
-            const __m512 s_f32x16 = _mm512_loadu_ps(s + j);
             const __mmask16 real = vec_tail_m16(n_keys - j);
+            const __m512 s_f32x16 = vec_load_tail_f32x16(s + j, real);
             max_f32x16 = _mm512_mask_max_ps(max_f32x16, real, s_f32x16, max_f32x16);
         }
         st->block_max[r] = vec_hmax_f32x16(max_f32x16);
@@ -209,8 +209,9 @@ static void weigh(fused_decode_state *st, int n_keys)
         const __m512 m_f32x16 = _mm512_set1_ps(fused_decode_reference(st, r));
         __m512 sum_f32x16 = _mm512_setzero_ps();
         for (int j = 0; j < n_keys; j += LANES) {
-            const __m512 p_f32x16 = vec_exp_f32x16(_mm512_sub_ps(_mm512_loadu_ps(s + j), m_f32x16));
             const __mmask16 real = vec_tail_m16(n_keys - j);
+            const __m512 s_f32x16 = vec_load_tail_f32x16(s + j, real);
+            const __m512 p_f32x16 = vec_exp_f32x16(_mm512_sub_ps(s_f32x16, m_f32x16));
             sum_f32x16 = _mm512_mask_add_ps(sum_f32x16, real, sum_f32x16, p_f32x16);
             _mm512_storeu_ps(s + j, p_f32x16);
         }

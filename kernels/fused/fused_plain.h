@@ -197,13 +197,13 @@ SATTN_INLINE void plain_accumulate(float *o, float *part, const float *p, const 
 SATTN_INLINE void plain_block(const sattn_fused_args *a, plain_state *st, const fused_strip *strip,
                               int r, int64_t first, int n)
 {
-    const int64_t at = first * a->mask_key_stride;
+    const int64_t at = first * a->visible.mask_key_stride;
     plain_score(st->s, st->q + r * a->d, a->k + first * a->k_stride, a->k_stride, n, a->d);
     bool visible = true;
     if (strip->mask_bool[r])
-        visible = plain_hide(st->s, strip->mask_bool[r] + at, a->mask_key_stride, n);
+        visible = plain_hide(st->s, strip->mask_bool[r] + at, a->visible.mask_key_stride, n);
     else if (strip->mask_add[r])
-        visible = plain_bias(st->s, strip->mask_add[r] + at, a->mask_key_stride, n);
+        visible = plain_bias(st->s, strip->mask_add[r] + at, a->visible.mask_key_stride, n);
     if (!visible)
         return;
     st->seen[r] = true;

@@ -96,7 +96,7 @@ static inline void fused_prefill_block(const sattn_fused_args *a, const fused_pr
                                        const fused_prefill_state *st, const fused_strip *strip,
                                        const fused_block *block)
 {
-    const bool masked = a->mask_bool || a->mask_add;
+    const bool masked = a->visible.mask_bool || a->visible.mask_add;
     const bool cut = strip->key_end_min < block->first + block->n_keys;
     ops->score(st, block);
     if (cut || masked) {
@@ -117,7 +117,7 @@ static inline void fused_prefill_block(const sattn_fused_args *a, const fused_pr
 static inline void fused_prefill_store(const sattn_fused_args *a, const fused_prefill_ops *ops,
                                        const fused_prefill_state *st, const fused_strip *strip)
 {
-    const bool masked = a->mask_bool || a->mask_add;
+    const bool masked = a->visible.mask_bool || a->visible.mask_add;
     bool seen[SATTN_TILE_QUERIES_MAX];
     for (int r = 0; r < strip->n_lanes; ++r)
         seen[r] = masked ? st->seen[r] != 0 : strip->key_end[r] > a->j0;
@@ -156,7 +156,7 @@ static inline void fused_prefill_strip(const sattn_fused_args *a, const fused_pr
                                    .k_next = a->k + (left > 0 ? stop : a->j0) * a->k_stride,
                                    .k_stride = a->k_stride,
                                    .v_stride = a->v_stride,
-                                   .mask_key_stride = a->mask_key_stride};
+                                   .mask_key_stride = a->visible.mask_key_stride};
         fused_prefill_block(a, ops, st, strip, &block);
         j = stop;
     }

@@ -35,14 +35,14 @@ static inline int64_t fused_row_count(const sattn_fused_args *a)
 
 static inline int64_t fused_key_end(const sattn_fused_args *a, int64_t i)
 {
-    if (!a->causal)
+    if (!a->visible.causal)
         return a->j1;
     /* offset is any int64_t, so i + offset + 1 may not fit; compare without forming it. */
-    if (a->causal_offset >= a->j1 - i)
+    if (a->visible.causal_offset >= a->j1 - i)
         return a->j1;
-    if (a->causal_offset < a->j0 - i)
+    if (a->visible.causal_offset < a->j0 - i)
         return a->j0;
-    return i + a->causal_offset + 1;
+    return i + a->visible.causal_offset + 1;
 }
 
 /* Rows first .. first + n_lanes - 1 of the flattened list. */
@@ -54,15 +54,16 @@ static inline void fused_strip_fill(fused_strip *s, const sattn_fused_args *a, i
     int64_t g = first % a->n_group;
     s->n_lanes = n_lanes;
     s->n_rows = rest < n_lanes ? (int)rest : n_lanes;
-    s->mask_is_shared = (a->mask_group_stride == 0 || a->n_group == 1) && a->mask_row_stride == 0;
+    s->mask_is_shared =
+        (a->visible.mask_group_stride == 0 || a->n_group == 1) && a->visible.mask_row_stride == 0;
     s->key_end_min = INT64_MAX;
     s->key_end_max = 0;
     for (int r = 0; r < n_lanes; ++r) {
-        const int64_t mask_at = g * a->mask_group_stride + i * a->mask_row_stride;
+        const int64_t mask_at = g * a->visible.mask_group_stride + i * a->visible.mask_row_stride;
         s->q[r] = a->q + g * a->q_group_stride + i * a->q_stride;
         s->o[r] = a->o + g * a->o_group_stride + i * a->o_stride;
-        s->mask_bool[r] = a->mask_bool ? a->mask_bool + mask_at : NULL;
-        s->mask_add[r] = a->mask_add ? a->mask_add + mask_at : NULL;
+        s->mask_bool[r] = a->visible.mask_bool ? a->visible.mask_bool + mask_at : NULL;
+        s->mask_add[r] = a->visible.mask_add ? a->visible.mask_add + mask_at : NULL;
         s->stat[r] = g * a->stat_group_stride + i;
         s->key_end[r] = fused_key_end(a, i);
         if (s->key_end[r] < s->key_end_min)

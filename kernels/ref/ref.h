@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * ref.h: the oracle, one query row of attention in double precision.
+ * ref.h: the oracle, one query row of attention in double precision, whole and in its steps.
  *
  * It says what is right, so it is written to be read and shares nothing with the kernels: no tiles,
  * no online softmax, no vector code. It covers all of what the public call can ask of one row. */
 #ifndef SATTN_KERNELS_REF_REF_H
 #define SATTN_KERNELS_REF_REF_H
+
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "the oracle needs IEEE arithmetic: build it without -ffast-math or -Ofast"
+#endif
 
 #include <math.h>
 #include <stdbool.h>
@@ -46,6 +50,41 @@ typedef struct sattn_ref_row_result {
  * is_nan, and o is NaN. Else o_y = sum_k p_k v_ky over the visible keys, by IEEE rules where V is
  * not finite. */
 void sattn_ref_row(const sattn_ref_row_args *args, sattn_ref_row_result *result);
+
+/* The score of one key: scale q . k, softcapped where softcap is not 0. *size gets
+ * sum_x |scale q_x k_x|. */
+double sattn_ref_score(const float *q, const float *k, int64_t d, double scale, double softcap,
+                       double *size);
+
+/* One row of finished scores with what hides and biases them; fields as in sattn_ref_row_args. */
+typedef struct sattn_ref_scores {
+    const float *s; /* at key 0 */
+    int64_t key_begin, key_end;
+    const uint8_t *mask_bool;
+    const float *mask_add;
+    int64_t mask_key_stride;
+} sattn_ref_scores;
+
+/* Whether the mask lets key j through, and its score plus bias; -inf where it is hidden. A sum that
+ * f32 has no number for is infinite, as in a kernel. */
+bool sattn_ref_scores_visible(const sattn_ref_scores *row, int64_t j);
+double sattn_ref_logit(const sattn_ref_scores *row, int64_t j);
+
+/* What turns a logit into a weight: p = exp(logit - max) / sum. */
+typedef struct sattn_ref_softmax {
+    double max; /* over the visible keys; -inf if there is none */
+    double sum; /* of exp(logit - max); 0 where max is -inf or is_nan */
+    int64_t n_visible;
+    bool is_nan; /* a NaN or +inf logit, or none above -inf although keys are visible */
+} sattn_ref_softmax;
+
+sattn_ref_softmax sattn_ref_softmax_of(const sattn_ref_scores *row);
+
+/* n columns, at most SATTN_REF_COLUMNS, of sum_j p_j v_j over the visible keys, and the same of
+ * |p_j v_j|. The row's s are the weights p_j; v is at key 0. Without a visible key both are 0. */
+enum { SATTN_REF_COLUMNS = 64 };
+void sattn_ref_average(const sattn_ref_scores *row, const float *v, int64_t v_stride, int n,
+                       double *o, double *magnitude);
 
 /* Whether the row's mask lets key j, of [key_begin, key_end), through. */
 static inline bool sattn_ref_is_visible(const sattn_ref_row_args *args, int64_t j)

@@ -7,6 +7,8 @@
  *   3. p_j /= sum; log-sum-exp = max + log sum
  *   4. o_y = sum_j p_j v_jy, and the same with |v_jy|
  *
+ * The steps on their own are the same passes over what the step before left, as floats.
+ *
  * Products of two floats are exact in double. Sums carry their rounding error along (Neumaier 1974;
  * here without his branch, by Knuth's TwoSum, algorithm 3.1 of Ogita, Rump & Oishi 2005), so rows
  * of any length stay exact to about 2^-52. */
@@ -17,10 +19,6 @@
 #if defined(__FAST_MATH__)
 #error "the oracle needs IEEE arithmetic: build it without -ffast-math"
 #endif
-
-enum {
-    COLUMNS = 64 /* output columns that one pass over the keys sums up */
-};
 
 /* The exact sum is high + low, but for rounding errors of second order. */
 typedef struct ref_sum {
@@ -42,23 +40,18 @@ static inline double ref_total(const ref_sum *sum)
     return isfinite(sum->high) ? sum->high + sum->low : sum->high;
 }
 
-static double ref_logit(const sattn_ref_row_args *a, int64_t j, double *dot_size)
+double sattn_ref_score(const float *q, const float *k, int64_t d, double scale, double softcap,
+                       double *size)
 {
-    const float *const k = a->k + j * a->k_stride;
     ref_sum dot = {0};
-    double size = 0;
-    for (int64_t x = 0; x < a->d; ++x) {
-        const double product = a->scale * (double)a->q[x] * (double)k[x];
+    *size = 0;
+    for (int64_t x = 0; x < d; ++x) {
+        const double product = scale * (double)q[x] * (double)k[x];
         ref_add(&dot, product);
-        size += fabs(product);
+        *size += fabs(product);
     }
-    *dot_size = size;
-    double logit = ref_total(&dot);
-    if (a->softcap != 0)
-        logit = a->softcap * tanh(logit / a->softcap);
-    if (a->mask_add)
-        logit += (double)a->mask_add[j * a->mask_key_stride];
-    return logit;
+    const double score = ref_total(&dot);
+    return softcap != 0 ? softcap * tanh(score / softcap) : score;
 }
 
 /* Pass 1: the logits, into weights. */
@@ -72,7 +65,10 @@ static void ref_score(const sattn_ref_row_args *a, sattn_ref_row_result *r)
         double logit = -INFINITY;
         double dot_size = 0;
         if (sattn_ref_is_visible(a, j)) {
-            logit = ref_logit(a, j, &dot_size);
+            logit = sattn_ref_score(a->q, a->k + j * a->k_stride, a->d, a->scale, a->softcap,
+                                    &dot_size);
+            if (a->mask_add)
+                logit += (double)a->mask_add[j * a->mask_key_stride];
             ++r->n_visible;
         }
         r->weights[at] = logit;
@@ -106,21 +102,25 @@ static void ref_weigh(const sattn_ref_row_args *a, sattn_ref_row_result *r)
     r->lse = r->max_logit + log(total);
 }
 
+/* Adds one key's weighted values to n columns. */
+static inline void ref_add_values(double weight, const float *v, int n, ref_sum *sum, double *size)
+{
+    for (int y = 0; y < n; ++y) {
+        const double product = weight * (double)v[y];
+        ref_add(&sum[y], product);
+        size[y] += fabs(product);
+    }
+}
+
 /* Pass 4, for n columns from `first` on. */
 static void ref_average(const sattn_ref_row_args *a, sattn_ref_row_result *r, int64_t first, int n)
 {
-    ref_sum sum[COLUMNS] = {{0}};
-    double size[COLUMNS] = {0};
+    ref_sum sum[SATTN_REF_COLUMNS] = {{0}};
+    double size[SATTN_REF_COLUMNS] = {0};
     for (int64_t j = a->key_begin; j < a->key_end; ++j) {
         if (!sattn_ref_is_visible(a, j))
             continue;
-        const float *const v = a->v + j * a->v_stride + first;
-        const double weight = r->weights[j - a->key_begin];
-        for (int y = 0; y < n; ++y) {
-            const double product = weight * (double)v[y];
-            ref_add(&sum[y], product);
-            size[y] += fabs(product);
-        }
+        ref_add_values(r->weights[j - a->key_begin], a->v + j * a->v_stride + first, n, sum, size);
     }
     for (int y = 0; y < n; ++y) {
         r->o[first + y] = ref_total(&sum[y]);
@@ -148,9 +148,65 @@ void sattn_ref_row(const sattn_ref_row_args *args, sattn_ref_row_result *result)
         ref_fill(args, result, result->is_nan ? (double)NAN : 0.0);
     } else {
         ref_weigh(args, result);
-        for (int64_t first = 0; first < args->d_v; first += COLUMNS) {
+        for (int64_t first = 0; first < args->d_v; first += SATTN_REF_COLUMNS) {
             const int64_t rest = args->d_v - first;
-            ref_average(args, result, first, rest < COLUMNS ? (int)rest : COLUMNS);
+            ref_average(args, result, first,
+                        rest < SATTN_REF_COLUMNS ? (int)rest : SATTN_REF_COLUMNS);
         }
     }
+}
+
+bool sattn_ref_scores_visible(const sattn_ref_scores *row, int64_t j)
+{
+    const int64_t at = j * row->mask_key_stride;
+    if (row->mask_bool && row->mask_bool[at] == 0)
+        return false;
+    return !row->mask_add || row->mask_add[at] != -INFINITY;
+}
+
+double sattn_ref_logit(const sattn_ref_scores *row, int64_t j)
+{
+    if (!sattn_ref_scores_visible(row, j))
+        return -INFINITY;
+    double logit = (double)row->s[j];
+    if (row->mask_add)
+        logit += (double)row->mask_add[j * row->mask_key_stride];
+    return isinf((float)logit) ? (double)(float)logit : logit;
+}
+
+sattn_ref_softmax sattn_ref_softmax_of(const sattn_ref_scores *row)
+{
+    sattn_ref_softmax r = {.max = -INFINITY};
+    for (int64_t j = row->key_begin; j < row->key_end; ++j) {
+        if (!sattn_ref_scores_visible(row, j))
+            continue;
+        const double logit = sattn_ref_logit(row, j);
+        ++r.n_visible;
+        if (isnan(logit))
+            r.is_nan = true;
+        if (logit > r.max)
+            r.max = logit;
+    }
+    if (r.max == INFINITY || (r.max == -INFINITY && r.n_visible > 0))
+        r.is_nan = true;
+    if (r.is_nan || r.n_visible == 0)
+        return r;
+    ref_sum sum = {0};
+    for (int64_t j = row->key_begin; j < row->key_end; ++j)
+        ref_add(&sum, exp(sattn_ref_logit(row, j) - r.max));
+    r.sum = ref_total(&sum);
+    return r;
+}
+
+void sattn_ref_average(const sattn_ref_scores *row, const float *v, int64_t v_stride, int n,
+                       double *o, double *magnitude)
+{
+    ref_sum sum[SATTN_REF_COLUMNS] = {{0}};
+    for (int y = 0; y < n; ++y)
+        magnitude[y] = 0;
+    for (int64_t j = row->key_begin; j < row->key_end; ++j)
+        if (sattn_ref_scores_visible(row, j))
+            ref_add_values((double)row->s[j], v + j * v_stride, n, sum, magnitude);
+    for (int y = 0; y < n; ++y)
+        o[y] = ref_total(&sum[y]);
 }

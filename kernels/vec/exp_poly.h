@@ -4,10 +4,11 @@
  * for bit.
  *
  * exp(t) = 2^n * 2^r with n = round(t * log2 e) and r = t * log2 e - n in [-1/2, 1/2]. log2 e is
- * split in two floats; the first fused multiply-add is then exact and the second adds what the
- * first constant lacks, so the error does not grow with |t|. 2^r = 1 + r * P(r) with P of degree 5:
- * a minimax fit in relative error, refitted after each coefficient was rounded to float; its own
- * error is 3.0e-9, 0.05 units of 2^-24. The constant term is exactly 1, hence exp(0) = 1 exactly.
+ * split in two floats: the first of the fused multiply-adds that form r leaves a number of at most
+ * 1/2, the second adds what the first constant lacks, so the error does not grow with |t|.
+ * 2^r = 1 + r * P(r) with P of degree 5: a minimax fit in relative error, refitted after each
+ * coefficient was rounded to float; its own error is 3.0e-9, 0.05 units of 2^-24. The constant term
+ * is exactly 1, hence exp(0) = 1 exactly.
  *
  * Below SATTN_EXP_LOWEST = ln 2^-126 the weight is exactly 0: a weight below FLT_MIN next to one of
  * at least exp(-16) is beyond what f32 sums can see, and no denormal enters the AV product. */

@@ -11,7 +11,9 @@
 #error "vec_avx2.h needs AVX2 and FMA"
 #endif
 
+#include "kernels/vec/exp_full_poly.h"
 #include "kernels/vec/exp_poly.h"
+#include "kernels/vec/tanh_poly.h"
 #include "kernels/vec/vec_base.h"
 
 #include <immintrin.h>
@@ -82,6 +84,141 @@ SATTN_INLINE __m256 vec_exp_f32x8(__m256 t)
     const __m256i exponent = _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23);
     const __m256i scaled = _mm256_add_epi32(_mm256_castps_si256(p), exponent);
     return _mm256_and_ps(_mm256_castsi256_ps(scaled), alive);
+}
+
+enum { VEC_EACH = 4 };
+
+/* p[u] = p[u] * r[u] + c for `count` vectors, 1 .. VEC_EACH: a step of Horner's rule. The functions
+ * vec_*_each go step by step through several vectors, so that one's waiting is another's turn;
+ * their constants are operands in memory, as in vec_exp_f32x8. */
+SATTN_INLINE void vec_horner_f32x8(__m256 p[], const __m256 r[], const float *c, const int count)
+{
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u)
+        p[u] = _mm256_fmadd_ps(p[u], r[u], _mm256_load_ps(c));
+}
+
+typedef struct vec_exp_full_table {
+    float lowest[8], highest[8], log2e[8], ln2_hi[8], ln2_lo[8];
+    float c6[8], c5[8], c4[8], c3[8], c2[8], one[8];
+} vec_exp_full_table;
+
+/* x[u] = exp(x[u]) by exp_full_poly.h, over all of f32, for `count` vectors. A NaN stays one. */
+SATTN_INLINE void vec_exp_full_each_f32x8(__m256 x[], const int count)
+{
+    static const _Alignas(32) vec_exp_full_table constants = {
+        .lowest = {VEC_LANES(SATTN_EXP_FULL_LOWEST)},
+        .highest = {VEC_LANES(SATTN_EXP_FULL_HIGHEST)},
+        .log2e = {VEC_LANES(SATTN_EXP_FULL_LOG2E)},
+        .ln2_hi = {VEC_LANES(SATTN_LN2_HI)},
+        .ln2_lo = {VEC_LANES(SATTN_LN2_LO)},
+        .c6 = {VEC_LANES(SATTN_EXP_FULL_C6)},
+        .c5 = {VEC_LANES(SATTN_EXP_FULL_C5)},
+        .c4 = {VEC_LANES(SATTN_EXP_FULL_C4)},
+        .c3 = {VEC_LANES(SATTN_EXP_FULL_C3)},
+        .c2 = {VEC_LANES(SATTN_EXP_FULL_C2)},
+        .one = {VEC_LANES(1.0f)},
+    };
+    const vec_exp_full_table *table = &constants;
+    __asm__ volatile("" : "+r"(table));
+    const __m256 magic = _mm256_set1_ps(SATTN_EXP_FULL_MAGIC);
+    __m256 shifted[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        /* Of a NaN and a number, maximum and minimum give their second operand. */
+        r[u] = _mm256_max_ps(_mm256_load_ps(table->lowest), x[u]);
+        r[u] = _mm256_min_ps(_mm256_load_ps(table->highest), r[u]);
+        shifted[u] = _mm256_fmadd_ps(r[u], _mm256_load_ps(table->log2e), magic);
+    }
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        const __m256 n = _mm256_sub_ps(shifted[u], magic);
+        r[u] = _mm256_fnmadd_ps(n, _mm256_load_ps(table->ln2_hi), r[u]);
+        r[u] = _mm256_fnmadd_ps(n, _mm256_load_ps(table->ln2_lo), r[u]);
+        p[u] = _mm256_load_ps(table->c6);
+    }
+    vec_horner_f32x8(p, r, table->c5, count);
+    vec_horner_f32x8(p, r, table->c4, count);
+    vec_horner_f32x8(p, r, table->c3, count);
+    vec_horner_f32x8(p, r, table->c2, count);
+    vec_horner_f32x8(p, r, table->one, count);
+    vec_horner_f32x8(p, r, table->one, count);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        const __m256i both = _mm256_castps_si256(shifted[u]);
+        const __m256i half = _mm256_srli_epi32(both, 1);
+        const __m256i rest = _mm256_sub_epi32(both, half);
+        p[u] = _mm256_mul_ps(p[u], _mm256_castsi256_ps(_mm256_slli_epi32(half, 23)));
+        x[u] = _mm256_mul_ps(p[u], _mm256_castsi256_ps(_mm256_slli_epi32(rest, 23)));
+    }
+}
+
+SATTN_INLINE __m256 vec_exp_full_f32x8(__m256 x)
+{
+    vec_exp_full_each_f32x8(&x, 1);
+    return x;
+}
+
+typedef struct vec_tanh_table {
+    float limit[8], border[8], two[8], t6[8], t5[8], t4[8], t3[8], t2[8], t1[8], t0[8];
+    float e6[8], e5[8], e4[8], e3[8], e2[8], e1[8];
+} vec_tanh_table;
+
+/* tanh(x) by tanh_poly.h, over all of f32: odd bit for bit, +-1 at the infinities; a NaN stays one:
+ * it compares below the border, and x^3 takes it on. Constants are operands in memory, as in
+ * vec_exp_f32x8. */
+SATTN_INLINE __m256 vec_tanh_f32x8(__m256 x)
+{
+    static const _Alignas(32) vec_tanh_table constants = {
+        .limit = {VEC_LANES(SATTN_TANH_LIMIT)},
+        .border = {VEC_LANES(SATTN_TANH_BORDER)},
+        .two = {VEC_LANES(2.0f)},
+        .t6 = {VEC_LANES(SATTN_TANH_C6)},
+        .t5 = {VEC_LANES(SATTN_TANH_C5)},
+        .t4 = {VEC_LANES(SATTN_TANH_C4)},
+        .t3 = {VEC_LANES(SATTN_TANH_C3)},
+        .t2 = {VEC_LANES(SATTN_TANH_C2)},
+        .t1 = {VEC_LANES(SATTN_TANH_C1)},
+        .t0 = {VEC_LANES(SATTN_TANH_C0)},
+        .e6 = {VEC_LANES(SATTN_EXP2_C6)},
+        .e5 = {VEC_LANES(SATTN_EXP2_C5)},
+        .e4 = {VEC_LANES(SATTN_EXP2_C4)},
+        .e3 = {VEC_LANES(SATTN_EXP2_C3)},
+        .e2 = {VEC_LANES(SATTN_EXP2_C2)},
+        .e1 = {VEC_LANES(SATTN_EXP2_C1)},
+    };
+    const vec_tanh_table *table = &constants;
+    __asm__ volatile("" : "+r"(table));
+    const __m256 sign = _mm256_set1_ps(-0.0f);
+    const __m256 square = _mm256_mul_ps(x, x);
+    __m256 odd = _mm256_fmadd_ps(_mm256_load_ps(table->t6), square, _mm256_load_ps(table->t5));
+    odd = _mm256_fmadd_ps(odd, square, _mm256_load_ps(table->t4));
+    odd = _mm256_fmadd_ps(odd, square, _mm256_load_ps(table->t3));
+    odd = _mm256_fmadd_ps(odd, square, _mm256_load_ps(table->t2));
+    odd = _mm256_fmadd_ps(odd, square, _mm256_load_ps(table->t1));
+    odd = _mm256_fmadd_ps(odd, square, _mm256_load_ps(table->t0));
+    const __m256 a = _mm256_andnot_ps(sign, x);
+    odd = _mm256_fmadd_ps(_mm256_mul_ps(odd, square), a, a);
+
+    const __m256 magic = _mm256_set1_ps(SATTN_ROUND_MAGIC);
+    const __m256 two_log2e = _mm256_set1_ps(SATTN_TWO_LOG2E);
+    const __m256 one = _mm256_set1_ps(1.0f);
+    const __m256 t = _mm256_min_ps(a, _mm256_load_ps(table->limit));
+    const __m256 shifted = _mm256_fmadd_ps(t, two_log2e, magic);
+    const __m256 r = _mm256_fmsub_ps(t, two_log2e, _mm256_sub_ps(shifted, magic));
+    __m256 p = _mm256_fmadd_ps(_mm256_load_ps(table->e6), r, _mm256_load_ps(table->e5));
+    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->e4));
+    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->e3));
+    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->e2));
+    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->e1));
+    p = _mm256_fmadd_ps(p, r, one);
+    const __m256i exponent = _mm256_slli_epi32(_mm256_castps_si256(shifted), 23);
+    p = _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(p), exponent));
+    const __m256 quotient = _mm256_div_ps(_mm256_load_ps(table->two), _mm256_add_ps(p, one));
+
+    const __m256 large = _mm256_cmp_ps(a, _mm256_load_ps(table->border), _CMP_GE_OQ);
+    const __m256 size = _mm256_blendv_ps(odd, _mm256_sub_ps(one, quotient), large);
+    return _mm256_or_ps(size, _mm256_and_ps(x, sign));
 }
 
 /* Sum over the lanes, halves first: always the same tree. */

@@ -12,7 +12,9 @@
 #error "vec_avx512.h needs AVX-512 F, BW, DQ and VL"
 #endif
 
+#include "kernels/vec/exp_full_poly.h"
 #include "kernels/vec/exp_poly.h"
+#include "kernels/vec/tanh_poly.h"
 #include "kernels/vec/vec_base.h"
 
 #include <immintrin.h>
@@ -55,6 +57,108 @@ SATTN_INLINE __m512 vec_exp_f32x16(__m512 t)
     p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(SATTN_EXP2_C1));
     p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
     return _mm512_maskz_scalef_ps(alive, p, n);
+}
+
+enum { VEC_EACH = 4 };
+
+/* p[u] = p[u] * r[u] + c for `count` vectors, 1 .. VEC_EACH: a step of Horner's rule. The functions
+ * vec_*_each go step by step through several vectors, so that one's waiting is another's turn. */
+SATTN_INLINE void vec_horner_f32x16(__m512 p[], const __m512 r[], float c, const int count)
+{
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u)
+        p[u] = _mm512_fmadd_ps(p[u], r[u], _mm512_set1_ps(c));
+}
+
+/* x[u] = exp(x[u]) by exp_full_poly.h, over all of f32, for `count` vectors. A NaN stays one. */
+SATTN_INLINE void vec_exp_full_each_f32x16(__m512 x[], const int count)
+{
+    const __m512 magic = _mm512_set1_ps(SATTN_EXP_FULL_MAGIC);
+    __m512 n[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        /* Of a NaN and a number, maximum and minimum give their second operand. */
+        r[u] = _mm512_max_ps(_mm512_set1_ps(SATTN_EXP_FULL_LOWEST), x[u]);
+        r[u] = _mm512_min_ps(_mm512_set1_ps(SATTN_EXP_FULL_HIGHEST), r[u]);
+        n[u] = _mm512_fmadd_ps(r[u], _mm512_set1_ps(SATTN_EXP_FULL_LOG2E), magic);
+    }
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        n[u] = _mm512_sub_ps(n[u], magic);
+        r[u] = _mm512_fnmadd_ps(n[u], _mm512_set1_ps(SATTN_LN2_HI), r[u]);
+        p[u] = _mm512_set1_ps(SATTN_EXP_FULL_C6);
+    }
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u)
+        r[u] = _mm512_fnmadd_ps(n[u], _mm512_set1_ps(SATTN_LN2_LO), r[u]);
+    vec_horner_f32x16(p, r, SATTN_EXP_FULL_C5, count);
+    vec_horner_f32x16(p, r, SATTN_EXP_FULL_C4, count);
+    vec_horner_f32x16(p, r, SATTN_EXP_FULL_C3, count);
+    vec_horner_f32x16(p, r, SATTN_EXP_FULL_C2, count);
+    vec_horner_f32x16(p, r, 1.0f, count);
+    vec_horner_f32x16(p, r, 1.0f, count);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u)
+        x[u] = _mm512_scalef_ps(p[u], n[u]);
+}
+
+/* x[u] = tanh(x[u]) by tanh_poly.h, over all of f32, for `count` vectors: odd bit for bit, +-1 at
+ * the infinities. A NaN stays one: it compares below the border, and x^3 takes it on. */
+SATTN_INLINE void vec_tanh_each_f32x16(__m512 x[], const int count)
+{
+    const __m512 one = _mm512_set1_ps(1.0f);
+    const __m512 magic = _mm512_set1_ps(SATTN_ROUND_MAGIC);
+    const __m512 two_log2e = _mm512_set1_ps(SATTN_TWO_LOG2E);
+    __m512 square[VEC_EACH], odd[VEC_EACH], shifted[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        const __m512 a = _mm512_abs_ps(x[u]);
+        square[u] = _mm512_mul_ps(a, a);
+        odd[u] = _mm512_set1_ps(SATTN_TANH_C6);
+    }
+    vec_horner_f32x16(odd, square, SATTN_TANH_C5, count);
+    vec_horner_f32x16(odd, square, SATTN_TANH_C4, count);
+    vec_horner_f32x16(odd, square, SATTN_TANH_C3, count);
+    vec_horner_f32x16(odd, square, SATTN_TANH_C2, count);
+    vec_horner_f32x16(odd, square, SATTN_TANH_C1, count);
+    vec_horner_f32x16(odd, square, SATTN_TANH_C0, count);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        const __m512 a = _mm512_abs_ps(x[u]);
+        odd[u] = _mm512_fmadd_ps(_mm512_mul_ps(odd[u], square[u]), a, a);
+        r[u] = _mm512_min_ps(a, _mm512_set1_ps(SATTN_TANH_LIMIT));
+        shifted[u] = _mm512_fmadd_ps(r[u], two_log2e, magic);
+        r[u] = _mm512_fmsub_ps(r[u], two_log2e, _mm512_sub_ps(shifted[u], magic));
+        p[u] = _mm512_set1_ps(SATTN_EXP2_C6);
+    }
+    vec_horner_f32x16(p, r, SATTN_EXP2_C5, count);
+    vec_horner_f32x16(p, r, SATTN_EXP2_C4, count);
+    vec_horner_f32x16(p, r, SATTN_EXP2_C3, count);
+    vec_horner_f32x16(p, r, SATTN_EXP2_C2, count);
+    vec_horner_f32x16(p, r, SATTN_EXP2_C1, count);
+    vec_horner_f32x16(p, r, 1.0f, count);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        const __m512i exponent = _mm512_slli_epi32(_mm512_castps_si512(shifted[u]), 23);
+        p[u] = _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(p[u]), exponent));
+        const __m512 quotient = _mm512_div_ps(_mm512_set1_ps(2.0f), _mm512_add_ps(p[u], one));
+        const __mmask16 is_large =
+            _mm512_cmp_ps_mask(_mm512_abs_ps(x[u]), _mm512_set1_ps(SATTN_TANH_BORDER), _CMP_GE_OQ);
+        const __m512 size = _mm512_mask_sub_ps(odd[u], is_large, one, quotient);
+        x[u] = _mm512_or_ps(size, _mm512_and_ps(x[u], _mm512_set1_ps(-0.0f)));
+    }
+}
+
+SATTN_INLINE __m512 vec_exp_full_f32x16(__m512 x)
+{
+    vec_exp_full_each_f32x16(&x, 1);
+    return x;
+}
+
+SATTN_INLINE __m512 vec_tanh_f32x16(__m512 x)
+{
+    vec_tanh_each_f32x16(&x, 1);
+    return x;
 }
 
 /* Sum over the lanes, halves first: always the same tree. */

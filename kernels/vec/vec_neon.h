@@ -7,7 +7,9 @@
 #ifndef SATTN_KERNELS_VEC_NEON_H
 #define SATTN_KERNELS_VEC_NEON_H
 
+#include "kernels/vec/exp_full_poly.h"
 #include "kernels/vec/exp_poly.h"
+#include "kernels/vec/tanh_poly.h"
 #include "kernels/vec/vec_base.h"
 
 #if !defined(__aarch64__) || !defined(__ARM_NEON)
@@ -55,6 +57,109 @@ SATTN_INLINE float32x4_t vec_exp_f32x4(float32x4_t t)
     const uint32x4_t scaled = vaddq_u32(vreinterpretq_u32_f32(p), exponent);
     const uint32x4_t is_below = vcltq_f32(t, vdupq_n_f32(SATTN_EXP_LOWEST)); /* false for a NaN */
     return vreinterpretq_f32_u32(vbicq_u32(scaled, is_below));
+}
+
+enum { VEC_EACH = 4 };
+
+/* p[u] = p[u] * r[u] + c for `count` vectors, 1 .. VEC_EACH: a step of Horner's rule. The functions
+ * vec_*_each go step by step through several vectors, so that one's waiting is another's turn. */
+SATTN_INLINE void vec_horner_f32x4(float32x4_t p[], const float32x4_t r[], float c, const int count)
+{
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u)
+        p[u] = vfmaq_f32(vdupq_n_f32(c), p[u], r[u]);
+}
+
+/* x[u] = exp(x[u]) by exp_full_poly.h, over all of f32, for `count` vectors. A NaN stays one. */
+SATTN_INLINE void vec_exp_full_each_f32x4(float32x4_t x[], const int count)
+{
+    const float32x4_t magic = vdupq_n_f32(SATTN_EXP_FULL_MAGIC);
+    float32x4_t shifted[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        r[u] = vmaxq_f32(x[u], vdupq_n_f32(SATTN_EXP_FULL_LOWEST));
+        r[u] = vminq_f32(r[u], vdupq_n_f32(SATTN_EXP_FULL_HIGHEST));
+        shifted[u] = vfmaq_f32(magic, r[u], vdupq_n_f32(SATTN_EXP_FULL_LOG2E));
+    }
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        const float32x4_t n = vsubq_f32(shifted[u], magic);
+        r[u] = vfmsq_f32(r[u], n, vdupq_n_f32(SATTN_LN2_HI));
+        r[u] = vfmsq_f32(r[u], n, vdupq_n_f32(SATTN_LN2_LO));
+        p[u] = vdupq_n_f32(SATTN_EXP_FULL_C6);
+    }
+    vec_horner_f32x4(p, r, SATTN_EXP_FULL_C5, count);
+    vec_horner_f32x4(p, r, SATTN_EXP_FULL_C4, count);
+    vec_horner_f32x4(p, r, SATTN_EXP_FULL_C3, count);
+    vec_horner_f32x4(p, r, SATTN_EXP_FULL_C2, count);
+    vec_horner_f32x4(p, r, 1.0f, count);
+    vec_horner_f32x4(p, r, 1.0f, count);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        const uint32x4_t both = vreinterpretq_u32_f32(shifted[u]);
+        const uint32x4_t half = vshrq_n_u32(both, 1);
+        const uint32x4_t rest = vsubq_u32(both, half);
+        p[u] = vmulq_f32(p[u], vreinterpretq_f32_u32(vshlq_n_u32(half, 23)));
+        x[u] = vmulq_f32(p[u], vreinterpretq_f32_u32(vshlq_n_u32(rest, 23)));
+    }
+}
+
+/* x[u] = tanh(x[u]) by tanh_poly.h, over all of f32, for `count` vectors: odd bit for bit, +-1 at
+ * the infinities. A NaN stays one: it compares below the border, and x^3 takes it on. n is formed
+ * as its negative, which needs no negation for r and gives the same bits. */
+SATTN_INLINE void vec_tanh_each_f32x4(float32x4_t x[], const int count)
+{
+    const float32x4_t one = vdupq_n_f32(1.0f);
+    const float32x4_t magic = vdupq_n_f32(SATTN_ROUND_MAGIC);
+    const float32x4_t two_log2e = vdupq_n_f32(SATTN_TWO_LOG2E);
+    float32x4_t square[VEC_EACH], odd[VEC_EACH], shifted[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        square[u] = vmulq_f32(x[u], x[u]);
+        odd[u] = vdupq_n_f32(SATTN_TANH_C6);
+    }
+    vec_horner_f32x4(odd, square, SATTN_TANH_C5, count);
+    vec_horner_f32x4(odd, square, SATTN_TANH_C4, count);
+    vec_horner_f32x4(odd, square, SATTN_TANH_C3, count);
+    vec_horner_f32x4(odd, square, SATTN_TANH_C2, count);
+    vec_horner_f32x4(odd, square, SATTN_TANH_C1, count);
+    vec_horner_f32x4(odd, square, SATTN_TANH_C0, count);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        const float32x4_t a = vabsq_f32(x[u]);
+        odd[u] = vfmaq_f32(a, vmulq_f32(odd[u], square[u]), a);
+        r[u] = vminq_f32(a, vdupq_n_f32(SATTN_TANH_LIMIT));
+        shifted[u] = vfmsq_f32(magic, r[u], two_log2e);
+        r[u] = vfmaq_f32(vsubq_f32(shifted[u], magic), r[u], two_log2e);
+        p[u] = vdupq_n_f32(SATTN_EXP2_C6);
+    }
+    vec_horner_f32x4(p, r, SATTN_EXP2_C5, count);
+    vec_horner_f32x4(p, r, SATTN_EXP2_C4, count);
+    vec_horner_f32x4(p, r, SATTN_EXP2_C3, count);
+    vec_horner_f32x4(p, r, SATTN_EXP2_C2, count);
+    vec_horner_f32x4(p, r, SATTN_EXP2_C1, count);
+    vec_horner_f32x4(p, r, 1.0f, count);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        const uint32x4_t minus_exponent = vshlq_n_u32(vreinterpretq_u32_f32(shifted[u]), 23);
+        p[u] = vreinterpretq_f32_u32(vsubq_u32(vreinterpretq_u32_f32(p[u]), minus_exponent));
+        const float32x4_t quotient = vdivq_f32(vdupq_n_f32(2.0f), vaddq_f32(p[u], one));
+        const uint32x4_t is_large = vcgeq_f32(vabsq_f32(x[u]), vdupq_n_f32(SATTN_TANH_BORDER));
+        const float32x4_t size = vbslq_f32(is_large, vsubq_f32(one, quotient), odd[u]);
+        x[u] = vbslq_f32(vdupq_n_u32(0x80000000u), x[u], size);
+    }
+}
+
+SATTN_INLINE float32x4_t vec_exp_full_f32x4(float32x4_t x)
+{
+    vec_exp_full_each_f32x4(&x, 1);
+    return x;
+}
+
+SATTN_INLINE float32x4_t vec_tanh_f32x4(float32x4_t x)
+{
+    vec_tanh_each_f32x4(&x, 1);
+    return x;
 }
 
 /* Lane i of the result is the sum over the lanes of rows[i], neighbours first. */

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
  * vec_plain.h: what the plain C bodies (<op>_plain.h) share: words that let a compiler vectorise
- * them, and exp. No intrinsics here.
+ * them, exp and tanh. No intrinsics here.
  *
  * A body is compiled once with vectorization off, as the strict scalar kernel, and once per ISA, as
  * what the compiler makes of it (`autovec`). */
 #ifndef SATTN_KERNELS_VEC_PLAIN_H
 #define SATTN_KERNELS_VEC_PLAIN_H
 
+#include "kernels/vec/exp_full_poly.h"
 #include "kernels/vec/exp_poly.h"
+#include "kernels/vec/tanh_poly.h"
 #include "kernels/vec/vec_base.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -75,6 +78,95 @@ SATTN_INLINE float plain_exp(float score)
     memcpy(&power, &bits, sizeof power);
     const float weight = p * power;
     return weight < FLT_MIN ? 0.0f : weight;
+}
+
+/* The float whose biased exponent is in the low bits of `exponent`, with a significand of 1. */
+SATTN_INLINE float plain_power(uint32_t exponent)
+{
+    const uint32_t bits = exponent << 23;
+    float power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
+/* exp(x) by exp_full_poly.h, over all of f32; a NaN stays one. */
+SATTN_INLINE float plain_exp_full(float x)
+{
+    const float held = x < SATTN_EXP_FULL_LOWEST ? SATTN_EXP_FULL_LOWEST : x;
+    const float t = held > SATTN_EXP_FULL_HIGHEST ? SATTN_EXP_FULL_HIGHEST : held;
+    const float shifted = plain_multiply_add(t, SATTN_EXP_FULL_LOG2E, SATTN_EXP_FULL_MAGIC);
+    const float n = shifted - SATTN_EXP_FULL_MAGIC;
+    float r = plain_multiply_add(n, -SATTN_LN2_HI, t);
+    r = plain_multiply_add(n, -SATTN_LN2_LO, r);
+    float p = plain_multiply_add(SATTN_EXP_FULL_C6, r, SATTN_EXP_FULL_C5);
+    p = plain_multiply_add(p, r, SATTN_EXP_FULL_C4);
+    p = plain_multiply_add(p, r, SATTN_EXP_FULL_C3);
+    p = plain_multiply_add(p, r, SATTN_EXP_FULL_C2);
+    p = plain_multiply_add(p, r, 1.0f);
+    p = plain_multiply_add(p, r, 1.0f);
+    uint32_t both;
+    memcpy(&both, &shifted, sizeof both);
+    const uint32_t half = both >> 1;
+    return p * plain_power(half) * plain_power(both - half);
+}
+
+/* x times 2^n, n being what SATTN_ROUND_MAGIC left in the low bits of `shifted`; x and the result
+ * are normal numbers. */
+SATTN_INLINE float plain_add_exponent(float x, float shifted)
+{
+    uint32_t bits, shifted_bits;
+    memcpy(&bits, &x, sizeof bits);
+    memcpy(&shifted_bits, &shifted, sizeof shifted_bits);
+    bits += shifted_bits << 23;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+#ifndef PLAIN_SCALAR
+/* `yes` or `no`, by their bits: where one of them is costly, a compiler makes a branch of ?:, and
+ * then does not vectorise. */
+SATTN_INLINE float plain_select(bool takes_yes, float yes, float no)
+{
+    const uint32_t mask = takes_yes ? 0xffffffffu : 0;
+    uint32_t yes_bits, no_bits;
+    memcpy(&yes_bits, &yes, sizeof yes_bits);
+    memcpy(&no_bits, &no, sizeof no_bits);
+    yes_bits = (yes_bits & mask) | (no_bits & ~mask);
+    memcpy(&yes, &yes_bits, sizeof yes);
+    return yes;
+}
+#endif
+
+/* tanh(x) by tanh_poly.h, over all of f32. A NaN compares below the border, and x^3 takes it on. */
+SATTN_INLINE float plain_tanh(float x)
+{
+    const float a = fabsf(x);
+    const float square = a * a;
+    float odd = plain_multiply_add(SATTN_TANH_C6, square, SATTN_TANH_C5);
+    odd = plain_multiply_add(odd, square, SATTN_TANH_C4);
+    odd = plain_multiply_add(odd, square, SATTN_TANH_C3);
+    odd = plain_multiply_add(odd, square, SATTN_TANH_C2);
+    odd = plain_multiply_add(odd, square, SATTN_TANH_C1);
+    odd = plain_multiply_add(odd, square, SATTN_TANH_C0);
+    odd = plain_multiply_add(odd * square, a, a);
+
+    const float t = a < SATTN_TANH_LIMIT ? a : SATTN_TANH_LIMIT;
+    const float shifted = plain_multiply_add(t, SATTN_TWO_LOG2E, SATTN_ROUND_MAGIC);
+    const float r = plain_multiply_add(t, SATTN_TWO_LOG2E, SATTN_ROUND_MAGIC - shifted);
+    float p = plain_multiply_add(SATTN_EXP2_C6, r, SATTN_EXP2_C5);
+    p = plain_multiply_add(p, r, SATTN_EXP2_C4);
+    p = plain_multiply_add(p, r, SATTN_EXP2_C3);
+    p = plain_multiply_add(p, r, SATTN_EXP2_C2);
+    p = plain_multiply_add(p, r, SATTN_EXP2_C1);
+    p = plain_multiply_add(p, r, 1.0f);
+    const float power = plain_add_exponent(p, shifted);
+#ifdef PLAIN_SCALAR /* may branch around the division */
+    const float size = a >= SATTN_TANH_BORDER ? 1.0f - 2.0f / (power + 1.0f) : odd;
+#else
+    const float large = 1.0f - 2.0f / (power + 1.0f);
+    const float size = plain_select(a >= SATTN_TANH_BORDER, large, odd);
+#endif
+    return copysignf(size, x);
 }
 
 #endif

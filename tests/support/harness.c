@@ -105,6 +105,8 @@ void test_fail(test_run *run, const char *format, ...)
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fprintf(stderr, "\n%s", reproduction);
+    if (run->ends_at_failure)
+        exit(EXIT_FAILED);
 }
 
 static void run_group(test_run *run, const test_group *group)
@@ -175,13 +177,20 @@ static int skip(const sattn_kernel *kernel)
     return is_required ? EXIT_FAILED : EXIT_SKIPPED;
 }
 
+typedef struct cover {
+    sattn_op op;
+    int n_named;
+} cover;
+
 static bool is_row(const char *name, void *user)
 {
-    int *const n_named = user;
-    ++*n_named;
-    if (sattn_kernel_by_name(name))
+    cover *const covered = user;
+    ++covered->n_named;
+    const sattn_kernel *const kernel = sattn_kernel_by_name(name);
+    if (kernel && kernel->op == covered->op)
         return true;
-    fprintf(stderr, "FAIL: %s has a test, but is no row of the registry\n", name);
+    fprintf(stderr, "FAIL: %s has a test of %s, but is no such row of the registry\n", name,
+            sattn_op_name(covered->op));
     return false;
 }
 
@@ -189,24 +198,24 @@ static int check_cover(const char *names, sattn_op op)
 {
     size_t count;
     const sattn_kernel *const rows = sattn_registry(&count);
-    int n_named = 0;
-    bool good = for_each_item(names, is_row, &n_named);
+    cover covered = {.op = op};
+    bool good = for_each_item(names, is_row, &covered);
     for (size_t i = 0; i < count; ++i)
         if (rows[i].op == op && !contains(names, rows[i].name)) {
             fprintf(stderr, "FAIL: %s is a row of the registry, but has no test\n", rows[i].name);
             good = false;
         }
-    printf("%d rows with tests of their own\n", n_named);
-    return good && n_named > 0 ? 0 : EXIT_FAILED;
+    printf("%d rows with tests of their own\n", covered.n_named);
+    return good && covered.n_named > 0 ? 0 : EXIT_FAILED;
 }
 
 static int usage(const char *argument)
 {
-    fprintf(
-        stderr,
-        "%s: '%s' not understood\n"
-        "usage: %s --kernel=NAME [--seed=N] [--group=NAME [--step=N]] | --list | --covers=A,B\n",
-        program_name, argument, program_name);
+    fprintf(stderr,
+            "%s: '%s' not understood\n"
+            "usage: %s --kernel=NAME [--seed=N] [--group=NAME [--step=N]] [--first]\n"
+            "     | --list | --covers=A,B\n",
+            program_name, argument, program_name);
     return EXIT_USAGE;
 }
 
@@ -234,7 +243,7 @@ static int run_all(test_run *run, const test_group *groups, size_t n_groups)
     return run->n_failures == 0 && run->n_total_steps > 0 ? 0 : EXIT_FAILED;
 }
 
-int test_main(int argc, char **argv, const test_group *groups, size_t n_groups)
+int test_main_of(int argc, char **argv, sattn_op op, const test_group *groups, size_t n_groups)
 {
     test_run run = {.seed = 1, .only_step = -1, .divisor = SATTN_TEST_DIVISOR};
     const char *kernel = NULL;
@@ -251,7 +260,9 @@ int test_main(int argc, char **argv, const test_group *groups, size_t n_groups)
         else if (strncmp(argv[i], "--step=", 7) == 0 && parse_number(value, &number))
             run.only_step = number;
         else if (strncmp(argv[i], "--covers=", 9) == 0)
-            return check_cover(value, SATTN_OP_fused);
+            return check_cover(value, op);
+        else if (strcmp(argv[i], "--first") == 0)
+            run.ends_at_failure = true;
         else if (strcmp(argv[i], "--list") == 0) {
             for (size_t g = 0; g < n_groups; ++g)
                 puts(groups[g].name);
@@ -260,7 +271,7 @@ int test_main(int argc, char **argv, const test_group *groups, size_t n_groups)
             return usage(argv[i]);
     }
     run.kernel = kernel ? sattn_kernel_by_name(kernel) : NULL;
-    if (!run.kernel)
+    if (!run.kernel || run.kernel->op != op)
         return usage(kernel ? kernel : "no --kernel");
     unsetenv("SATTN_KERNEL");
     unsetenv("SATTN_ISA");
@@ -270,6 +281,11 @@ int test_main(int argc, char **argv, const test_group *groups, size_t n_groups)
         return skip(run.kernel);
     catch_signals();
     return run_all(&run, groups, n_groups);
+}
+
+int test_main(int argc, char **argv, const test_group *groups, size_t n_groups)
+{
+    return test_main_of(argc, argv, SATTN_OP_fused, groups, n_groups);
 }
 
 int64_t test_random_below(test_random *random, int64_t n)

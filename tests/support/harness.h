@@ -9,9 +9,11 @@
  *   2   wrong usage
  *   77  skipped: this machine cannot run the kernel; the reason is printed
  *
- * Command line: --kernel=NAME, --seed=N, --group=NAME, --step=N, --list (groups). --covers=A,B,..
- * only checks that these are the rows of the registry, no more and no fewer.
- * Environment: SATTN_REQUIRE_ISA=avx2,... turns a skip of a kernel of these levels into a failure.
+ * Command line: --kernel=NAME, --seed=N, --group=NAME, --step=N, --first (end at the first
+ * failure),
+ * --list (groups). --covers=A,B,.. only checks that these are the op's rows of the registry, no
+ * more and no fewer. Environment: SATTN_REQUIRE_ISA=avx2,... turns a skip of a kernel of these
+ * levels into a failure.
  *
  * SATTN_TEST_DIVISOR, set by the build, is 1 natively; emulated builds and builds with sanitizers
  * run only one in so many of the sampled steps. */
@@ -29,6 +31,7 @@ typedef struct test_run {
     uint64_t seed;
     const char *only_group; /* NULL: all */
     int64_t only_step;      /* -1: all */
+    bool ends_at_failure;
     int64_t divisor;
     const char *group; /* the one that runs */
     int64_t step;      /* number of the step that runs, in its group */
@@ -42,6 +45,8 @@ typedef struct test_group {
     void (*run)(test_run *run);
 } test_group;
 
+/* For kernels of one op; test_main: of fused. */
+int test_main_of(int argc, char **argv, sattn_op op, const test_group *groups, size_t n_groups);
 int test_main(int argc, char **argv, const test_group *groups, size_t n_groups);
 
 /* How a step bears a division of the work. */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_bounds.h: the reference loops of a job: one that computes what the task is made of, for
+ * each ISA level among its rows, and one that reads or copies the same memory, where that may be
+ * what limits it. The one that takes longest for a row's work is the row's bound. */
+#ifndef SATTN_BENCH_BENCH_BOUNDS_H
+#define SATTN_BENCH_BENCH_BOUNDS_H
+
+#include "bench/bench_rows.h"
+#include "bench/limits/limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Loops over memory walk over the same sets in the same order as the calls: after a call the next
+ * sets are cold, the last ones are not. */
+typedef struct sattn_shared_limit {
+    sattn_limit limit;
+    int64_t *cursor;
+} sattn_shared_limit;
+
+typedef struct sattn_bounds {
+    sattn_limit compute[SATTN_MEASURE_MAX_REFERENCES];
+    sattn_shared_limit memory;
+    sattn_limit_buffer *buffers; /* [n_sets] */
+    sattn_measure_reference references[SATTN_MEASURE_MAX_REFERENCES];
+    sattn_limit_kind kinds[SATTN_MEASURE_MAX_REFERENCES];
+    size_t count;
+} sattn_bounds;
+
+/* Chooses and calibrates the loops for the rows that are ready. `workload` is that of the job's
+ * first data, `cursor` the calls' own, `isa` the level of the loop over memory. False: no memory.
+ * To be closed either way; `bounds` must stay where it is while references run. */
+bool sattn_bounds_open(sattn_bounds *bounds, const sattn_bench_job *job,
+                       const sattn_workload *workload, const char *isa, int64_t *cursor);
+void sattn_bounds_close(sattn_bounds *bounds);
+
+/* Fills the work of one call of the row in the unit of each reference. */
+void sattn_bounds_work(const sattn_bounds *bounds, const sattn_bench_row *row,
+                       double work[SATTN_MEASURE_MAX_REFERENCES]);
+
+#endif

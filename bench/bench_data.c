@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_data.c: the table of data kinds. */
+#include "bench/bench_data.h"
+
+static const sattn_data captured = {.name = "minilm", .note = "captured from all-MiniLM-L6-v2"};
+
+static const sattn_data array = {.name = "normal", .note = "normal deviates"};
+
+static const sattn_input_kind hard_kinds[] = {
+    SATTN_INPUT_NORMAL, SATTN_INPUT_ATTENTION, SATTN_INPUT_DENORMAL, SATTN_INPUT_TINY,
+    SATTN_INPUT_RISING, SATTN_INPUT_ONE_HOT,   SATTN_INPUT_BIAS1E30, SATTN_INPUT_MASKED90,
+};
+
+enum { HARD_KINDS = sizeof hard_kinds / sizeof hard_kinds[0] };
+
+static sattn_data of_kind(sattn_input_kind kind)
+{
+    return (sattn_data){sattn_input_name(kind), sattn_input_note(kind), kind};
+}
+
+const sattn_data *sattn_data_default(const sattn_shape *shape)
+{
+    static sattn_data attention;
+    attention = of_kind(SATTN_INPUT_ATTENTION);
+    if (shape->is_array)
+        return &array;
+    return shape->real_layer >= 0 ? &captured : &attention;
+}
+
+const sattn_data *sattn_data_hard(size_t *count)
+{
+    static sattn_data hard[HARD_KINDS];
+    for (int k = 0; k < HARD_KINDS; ++k)
+        hard[k] = of_kind(hard_kinds[k]);
+    *count = HARD_KINDS;
+    return hard;
+}

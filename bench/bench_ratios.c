@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_ratios.c: which row is compared with which, and by how much they differ. */
+#include "bench/bench_ratios.h"
+
+static const sattn_bench_row *baseline_of(const sattn_bench_job *job, const sattn_bench_row *row,
+                                          sattn_row_kind kind)
+{
+    for (size_t r = 0; r < job->n_rows; ++r) {
+        const sattn_bench_row *const other = &job->rows[r];
+        if (other->variant->kind != kind || other->variant->op != row->variant->op ||
+            other->data != row->data || other->state != SATTN_ROW_MEASURED)
+            continue;
+        if (kind == SATTN_ROW_SCALAR || other->variant->needs == row->variant->needs)
+            return other;
+    }
+    return NULL;
+}
+
+/* How often `row` does the work of `other` in the other's time. */
+static sattn_stat speedup(const sattn_bench_row *row, const sattn_bench_row *other)
+{
+    if (!other)
+        return sattn_stat_of(NULL, 0);
+    const sattn_stat by_time = sattn_measure_ratio(&row->measured, &other->measured);
+    const double amount = sattn_work_amount(&row->work), less = sattn_work_amount(&other->work);
+    return sattn_stat_scaled(by_time, amount > 0 && less > 0 ? amount / less : 1);
+}
+
+/* The fused kernel beside a chain of the same level. */
+static const sattn_bench_row *fused_of(const sattn_bench_job *job, const sattn_bench_row *row)
+{
+    for (size_t r = 0; r < job->n_rows; ++r) {
+        const sattn_bench_row *const other = &job->rows[r];
+        if (other->variant->op != row->variant->op && other->variant->kind == row->variant->kind &&
+            other->variant->needs == row->variant->needs && other->data == row->data &&
+            other->state == SATTN_ROW_MEASURED && row->variant->isa)
+            return other;
+    }
+    return NULL;
+}
+
+/* How much longer the whole shape takes than on the easy data. */
+static sattn_stat slowdown(const sattn_bench_job *job, const sattn_bench_row *row)
+{
+    for (size_t r = 0; r < job->n_rows; ++r) {
+        const sattn_bench_row *const easy = &job->rows[r];
+        if (easy->variant == row->variant && easy->data == 0 && row->data != 0 &&
+            easy->state == SATTN_ROW_MEASURED)
+            return sattn_stat_scaled(sattn_measure_ratio(&easy->measured, &row->measured),
+                                     sattn_bench_row_scale(row) / sattn_bench_row_scale(easy));
+    }
+    return sattn_stat_of(NULL, 0);
+}
+
+void sattn_bench_set_ratios(sattn_bench_job *job)
+{
+    for (size_t r = 0; r < job->n_rows; ++r) {
+        sattn_bench_row *const row = &job->rows[r];
+        if (row->state != SATTN_ROW_MEASURED)
+            continue;
+        row->over_scalar = speedup(row, baseline_of(job, row, SATTN_ROW_SCALAR));
+        row->autovec = baseline_of(job, row, SATTN_ROW_AUTOVEC);
+        row->over_autovec = speedup(row, row->autovec);
+        row->over_fused = speedup(row, fused_of(job, row));
+        row->slowdown = slowdown(job, row);
+    }
+}

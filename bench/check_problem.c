@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * check_problem.c: tensors, masks and lengths of a shape class, and the oracle's scores and weights
+ * that softmax and av are given, so that each step is judged apart from the one before. */
+#include "bench/check_problem.h"
+
+#include "bench/verbs.h"
+#include "bench/verify/real.h"
+#include "bench/verify/steps.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Element counts of a problem's arrays, which lie in one piece. */
+typedef struct problem_sizes {
+    size_t q, k, v, o, lse, scores;
+} problem_sizes;
+
+static problem_sizes sizes_of(const sattn_attention_args *a)
+{
+    const size_t queries = (size_t)(a->batch * a->n_q_heads * a->n_q);
+    const size_t keys = (size_t)(a->batch * a->n_kv_heads * a->n_k);
+    return (problem_sizes){.q = queries * (size_t)a->d,
+                           .k = keys * (size_t)a->d,
+                           .v = keys * (size_t)a->d_v,
+                           .o = queries * (size_t)a->d_v,
+                           .lse = queries,
+                           .scores = queries * (size_t)a->n_k};
+}
+
+static bool allocate(sattn_check_problem *p)
+{
+    sattn_attention_args *const a = &p->args;
+    const problem_sizes n = sizes_of(a);
+    float *at = malloc((n.q + n.k + n.v + n.o + n.lse + 3 * n.scores) * sizeof *at);
+    p->memory = at;
+    if (!at)
+        return false;
+    a->q.data = at;
+    a->k.data = at + n.q;
+    a->v.data = at + n.q + n.k;
+    a->o.data = at + n.q + n.k + n.v;
+    a->lse = at + n.q + n.k + n.v + n.o;
+    p->step = a->lse + n.lse;
+    p->scores = p->step + n.scores;
+    p->weights = p->scores + n.scores;
+    p->n_scores = (int64_t)n.scores;
+    return true;
+}
+
+/* Strides of dense tensors, heads before rows or rows before heads. */
+static void set_strides(sattn_attention_args *a, bool is_interleaved)
+{
+    const struct {
+        int64_t *b, *h, *t;
+        int64_t heads, rows, width;
+    } tensors[] = {{&a->q.stride_b, &a->q.stride_h, &a->q.stride_t, a->n_q_heads, a->n_q, a->d},
+                   {&a->k.stride_b, &a->k.stride_h, &a->k.stride_t, a->n_kv_heads, a->n_k, a->d},
+                   {&a->v.stride_b, &a->v.stride_h, &a->v.stride_t, a->n_kv_heads, a->n_k, a->d_v},
+                   {&a->o.stride_b, &a->o.stride_h, &a->o.stride_t, a->n_q_heads, a->n_q, a->d_v}};
+    for (size_t t = 0; t < sizeof tensors / sizeof tensors[0]; ++t) {
+        *tensors[t].b = tensors[t].heads * tensors[t].rows * tensors[t].width;
+        *tensors[t].h = (is_interleaved ? 1 : tensors[t].rows) * tensors[t].width;
+        *tensors[t].t = (is_interleaved ? tensors[t].heads : 1) * tensors[t].width;
+    }
+    a->lse_stride_h = a->n_q;
+    a->lse_stride_b = a->n_q_heads * a->n_q;
+    a->scores_stride_t = a->scores_in_stride_t = a->n_k;
+    a->scores_stride_h = a->scores_in_stride_h = a->n_q * a->n_k;
+    a->scores_stride_b = a->scores_in_stride_b = a->n_q_heads * a->n_q * a->n_k;
+}
+
+/* Exchanges rows and heads of a tensor [batch, heads, rows, width]; false: out of memory. */
+static bool interleave(float *data, int64_t batch, int64_t heads, int64_t rows, int64_t width)
+{
+    const size_t n = (size_t)(heads * rows * width);
+    float *const old = malloc(n * sizeof *old);
+    for (int64_t b = 0; old && b < batch; ++b) {
+        float *const now = data + (size_t)b * n;
+        memcpy(old, now, n * sizeof *old);
+        for (int64_t h = 0; h < heads; ++h)
+            for (int64_t t = 0; t < rows; ++t)
+                memcpy(now + (t * heads + h) * width, old + (h * rows + t) * width,
+                       (size_t)width * sizeof *old);
+    }
+    free(old);
+    return old != NULL;
+}
+
+static bool fill_tensors(sattn_check_problem *p, sattn_input_kind kind)
+{
+    const sattn_check_shape *const s = p->shape;
+    const sattn_input_shape sizes = {s->batch, s->n_q_heads, s->n_kv_heads, s->n_q,
+                                     s->n_k,   s->d,         s->d_v};
+    float *const q = p->memory;
+    float *const k = q + sizes_of(&p->args).q;
+    float *const v = k + sizes_of(&p->args).k;
+    sattn_input_fill(kind, p->seed, &sizes, q, k, v);
+    return !s->is_interleaved || (interleave(q, s->batch, s->n_q_heads, s->n_q, s->d) &&
+                                  interleave(k, s->batch, s->n_kv_heads, s->n_k, s->d) &&
+                                  interleave(v, s->batch, s->n_kv_heads, s->n_k, s->d_v));
+}
+
+static void set_mask(sattn_check_problem *p, sattn_mask_kind kind, int64_t heads)
+{
+    sattn_attention_args *const a = &p->args;
+    const int64_t extent[4] = {1, heads, a->n_q, a->n_k};
+    a->mask.kind = kind;
+    a->mask.data = p->mask;
+    int64_t stride = 1;
+    for (int axis = 3; axis >= 0; --axis) {
+        a->mask.extent[axis] = extent[axis];
+        a->mask.stride[axis] = stride;
+        stride *= extent[axis];
+    }
+}
+
+/* A bias that falls with the distance of query and key, faster in each head, and hides far keys. */
+static void fill_bias(const sattn_check_problem *p, float *bias)
+{
+    const sattn_attention_args *const a = &p->args;
+    for (int64_t h = 0; h < a->n_q_heads; ++h)
+        for (int64_t i = 0; i < a->n_q; ++i)
+            for (int64_t j = 0; j < a->n_k; ++j) {
+                const int64_t distance = i > j ? i - j : j - i;
+                *bias++ = distance > 60 ? -INFINITY : 1.5f - 0.125f * (float)((1 + h) * distance);
+            }
+}
+
+static bool add_mask(sattn_check_problem *p, sattn_input_kind kind)
+{
+    const sattn_check_shape *const s = p->shape;
+    const sattn_mask_kind of_data = sattn_input_mask_kind(kind);
+    if (of_data == SATTN_MASK_NONE && !s->has_bias)
+        return true;
+    const int64_t heads = of_data == SATTN_MASK_NONE ? s->n_q_heads : 1;
+    p->mask = malloc((size_t)(heads * s->n_q * s->n_k) * sizeof(float));
+    if (!p->mask)
+        return false;
+    if (of_data == SATTN_MASK_NONE) {
+        fill_bias(p, p->mask);
+        set_mask(p, SATTN_MASK_ADDITIVE, heads);
+    } else {
+        const sattn_input_shape sizes = {.n_q = s->n_q, .n_k = s->n_k};
+        sattn_input_fill_mask(kind, p->seed, &sizes, p->mask);
+        set_mask(p, of_data, heads);
+    }
+    return true;
+}
+
+static bool add_lengths(sattn_check_problem *p)
+{
+    const sattn_check_shape *const s = p->shape;
+    if (!s->has_lengths)
+        return true;
+    p->n_k_valid = malloc((size_t)s->batch * sizeof *p->n_k_valid);
+    if (!p->n_k_valid)
+        return false;
+    for (int64_t b = 0; b < s->batch; ++b)
+        p->n_k_valid[b] = s->n_k - b * s->n_k / (s->batch + 1) - (b > 0 ? 1 : 0);
+    p->args.n_k_valid = p->n_k_valid;
+    return true;
+}
+
+/* How many rows the oracle has time for, and which: all, or the first, the last and some of the
+ * others. */
+static bool select_rows(sattn_check_problem *p, bool full)
+{
+    const sattn_attention_args *const a = &p->args;
+    const int64_t n_all = a->batch * a->n_q_heads * a->n_q;
+    const int64_t row_cost = (a->n_k + 1) * (a->d + a->d_v + 30);
+    const int64_t budget = full ? 100000000 : 5000000;
+    int64_t n = budget / row_cost;
+    n = n < 6 ? 6 : n;
+    p->all_rows = n >= n_all;
+    p->n_rows = p->all_rows ? n_all : n;
+    p->rows = malloc((size_t)(p->n_rows + 1) * sizeof *p->rows);
+    if (!p->rows)
+        return false;
+    for (int64_t r = 0; r < p->n_rows; ++r) {
+        int64_t at = r;
+        if (!p->all_rows && r > 0) { /* one of each equal share */
+            const int64_t first = n_all * r / n, end = n_all * (r + 1) / n;
+            at = r == n - 1 ? n_all - 1
+                            : first + (int64_t)(sattn_random_bits(p->seed, 100, (uint64_t)r) %
+                                                (uint64_t)(end - first));
+        }
+        p->rows[r] = (sattn_verify_place){.batch = at / a->n_q / a->n_q_heads,
+                                          .head = at / a->n_q % a->n_q_heads,
+                                          .row = at % a->n_q};
+    }
+    return true;
+}
+
+static void set_sizes(sattn_check_problem *p)
+{
+    const sattn_check_shape *const s = p->shape;
+    p->args = (sattn_attention_args){
+        .batch = s->batch,
+        .n_q_heads = s->n_q_heads,
+        .n_kv_heads = s->n_kv_heads,
+        .n_q = s->n_q,
+        .n_k = s->n_k,
+        .d = s->d,
+        .d_v = s->d_v,
+        .has_scale = true,
+        .scale = s->scale != 0 ? s->scale : (float)(1.0 / sqrt((double)s->d)),
+        .softcap = s->softcap,
+        .causal = s->causal,
+        .has_window = s->has_window,
+        .window_left = s->window_left,
+        .window_right = s->window_right,
+    };
+}
+
+/* The captured tensors, every batch entry of its own length. */
+static int open_layer(sattn_check_problem *p, const char *dataset, char *error, size_t error_size)
+{
+    sattn_real_layer layer;
+    if (!sattn_real_load(dataset, p->shape->layer, &layer, error, error_size))
+        return SATTN_EXIT_USAGE;
+    sattn_attention_args *const a = &p->args;
+    *a = (sattn_attention_args){.batch = layer.batch,
+                                .n_q_heads = layer.n_heads,
+                                .n_kv_heads = layer.n_heads,
+                                .n_q = layer.n_tokens,
+                                .n_k = layer.n_tokens,
+                                .d = layer.d,
+                                .d_v = layer.d,
+                                .has_scale = true,
+                                .scale = (float)(1.0 / sqrt((double)layer.d))};
+    const bool good = allocate(p);
+    if (good) {
+        float *const q = p->memory;
+        const size_t n = sizes_of(a).q;
+        memcpy(q, layer.q, n * sizeof *q);
+        memcpy(q + n, layer.k, n * sizeof *q);
+        memcpy(q + 2 * n, layer.v, n * sizeof *q);
+        a->n_k_valid = p->n_k_valid = layer.lengths;
+        layer.lengths = NULL;
+        set_strides(a, false);
+    }
+    sattn_real_free(&layer);
+    return good ? SATTN_EXIT_GOOD : SATTN_EXIT_FAILED;
+}
+
+int sattn_check_problem_open(sattn_check_problem *problem, const sattn_check_options *options,
+                             const sattn_check_shape *shape, sattn_input_kind kind, char *error,
+                             size_t error_size)
+{
+    const bool is_real = shape->layer != SATTN_CHECK_NO_LAYER;
+    int code = SATTN_EXIT_FAILED;
+    *problem = (sattn_check_problem){.shape = shape, .seed = options->seed};
+    problem->data = is_real ? SATTN_CHECK_REAL_DATA : sattn_input_name(kind);
+    snprintf(error, error_size, "%s: out of memory", shape->name);
+    if (is_real) {
+        code = open_layer(problem, options->dataset, error, error_size);
+    } else {
+        set_sizes(problem);
+        set_strides(&problem->args, shape->is_interleaved);
+        if (allocate(problem) && fill_tensors(problem, kind) && add_mask(problem, kind) &&
+            add_lengths(problem))
+            code = SATTN_EXIT_GOOD;
+    }
+    if (code == SATTN_EXIT_GOOD && !select_rows(problem, options->full))
+        code = SATTN_EXIT_FAILED;
+    if (code != SATTN_EXIT_GOOD)
+        sattn_check_problem_close(problem);
+    return code;
+}
+
+bool sattn_check_problem_steps(sattn_check_problem *problem)
+{
+    const sattn_attention_args *const a = &problem->args;
+    for (int64_t r = 0; r < a->batch * a->n_q_heads * a->n_q; ++r) {
+        const int64_t b = r / a->n_q / a->n_q_heads, h = r / a->n_q % a->n_q_heads;
+        const sattn_visibility visible = sattn_check_visible(problem, b, h);
+        const float *const q = sattn_check_query(problem, b, h) + r % a->n_q * a->q.stride_t;
+        const float *const k = sattn_check_key(problem, b, h);
+        float *const s = problem->scores + r * a->n_k;
+        float *const p = problem->weights + r * a->n_k;
+        double size;
+        for (int64_t j = 0; j < a->n_k; ++j)
+            s[j] = j < visible.n_k
+                       ? (float)sattn_ref_score(q, k + j * a->k.stride_t, a->d, (double)a->scale,
+                                                (double)a->softcap, &size)
+                       : -INFINITY;
+        const sattn_ref_scores row = sattn_verify_scores_of(s, &visible, 0, r % a->n_q);
+        const sattn_ref_softmax softmax = sattn_ref_softmax_of(&row);
+        for (int64_t j = 0; j < a->n_k; ++j)
+            p[j] = j < row.key_begin || j >= row.key_end || softmax.n_visible == 0
+                       ? 0.0f
+                       : (float)(exp(sattn_ref_logit(&row, j) - softmax.max) / softmax.sum);
+    }
+    return true;
+}
+
+void sattn_check_problem_close(sattn_check_problem *problem)
+{
+    free(problem->memory);
+    free(problem->mask);
+    free(problem->n_k_valid);
+    free(problem->rows);
+    *problem = (sattn_check_problem){0};
+}
+
+const float *sattn_check_query(const sattn_check_problem *problem, int64_t b, int64_t h)
+{
+    const sattn_view *const q = &problem->args.q;
+    return (const float *)q->data + b * q->stride_b + h * q->stride_h;
+}
+
+static const float *kv_head(const sattn_check_problem *problem, const sattn_view *view, int64_t b,
+                            int64_t h)
+{
+    const int64_t group = problem->args.n_q_heads / problem->args.n_kv_heads;
+    return (const float *)view->data + b * view->stride_b + h / group * view->stride_h;
+}
+
+const float *sattn_check_key(const sattn_check_problem *problem, int64_t b, int64_t h)
+{
+    return kv_head(problem, &problem->args.k, b, h);
+}
+
+const float *sattn_check_value(const sattn_check_problem *problem, int64_t b, int64_t h)
+{
+    return kv_head(problem, &problem->args.v, b, h);
+}
+
+sattn_visibility sattn_check_visible(const sattn_check_problem *problem, int64_t b, int64_t h)
+{
+    const sattn_attention_args *const a = &problem->args;
+    const int64_t n_k = a->n_k_valid ? a->n_k_valid[b] : a->n_k;
+    sattn_visibility visible = {.n_k = n_k,
+                                .causal = a->causal,
+                                .has_window = a->has_window,
+                                .causal_offset = n_k - a->n_q,
+                                .window_left = a->window_left,
+                                .window_right = a->window_right,
+                                .mask_row_stride = a->mask.stride[2],
+                                .mask_key_stride = 1};
+    const int64_t at = a->mask.extent[1] > 1 ? h * a->mask.stride[1] : 0;
+    if (a->mask.kind == SATTN_MASK_BOOL)
+        visible.mask_bool = (const uint8_t *)a->mask.data + at;
+    else if (a->mask.kind == SATTN_MASK_ADDITIVE)
+        visible.mask_add = (const float *)a->mask.data + at;
+    return visible;
+}
+
+int64_t sattn_check_row(const sattn_check_problem *problem, sattn_verify_place at)
+{
+    const sattn_attention_args *const a = &problem->args;
+    return (at.batch * a->n_q_heads + at.head) * a->n_q + at.row;
+}
+
+void sattn_check_poison(sattn_check_problem *problem)
+{
+    const problem_sizes n = sizes_of(&problem->args);
+    memset(problem->args.o.data, 0xff, n.o * sizeof(float));
+    memset(problem->args.lse, 0xff, n.lse * sizeof(float));
+    memset(problem->step, 0xff, n.scores * sizeof(float));
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * exp_f32_neon.c: exp of numbers in the first-level cache: load, the polynomial of the kernels,
+ * store. Four vectors at a time, so that the latency of one polynomial hides behind the others. */
+#include "bench/limits/limits_loops.h"
+#include "kernels/vec/vec_neon.h"
+
+void sattn_exp_loop_f32_neon(const float *from, float *to, int64_t passes)
+{
+    enum { LANES = 4, VECTORS = 4 };
+    SATTN_NO_UNROLL
+    for (int64_t pass = 0; pass < passes; ++pass) {
+        SATTN_NO_UNROLL
+        for (int at = 0; at < SATTN_EXP_LOOP_FLOATS; at += VECTORS * LANES) {
+            float32x4_t v[VECTORS];
+            SATTN_UNROLL(4)
+            for (int i = 0; i < VECTORS; ++i)
+                v[i] = vec_exp_f32x4(vld1q_f32(from + at + i * LANES));
+            SATTN_UNROLL(4)
+            for (int i = 0; i < VECTORS; ++i)
+                vst1q_f32(to + at + i * LANES, v[i]);
+        }
+        SATTN_KEEP_ORDER();
+    }
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * attention.c: a whole attention by sattn_plan_run, as a user of the library calls it: by one fused
+ * kernel, or by the chain of the three steps. The loops over batch and heads, merges and checks of
+ * the output are in the time; planning and allocation are not. */
+#include "bench/bench_call.h"
+#include "bench/ops/sample.h"
+
+#include <stdio.h>
+
+static sattn_work work(const sattn_attention_args *args)
+{
+    const double columns = (double)(args->d + args->d_v);
+    const double queries = (double)args->batch * (double)args->n_q_heads * (double)args->n_q;
+    const double kv_bytes = sattn_existing_keys(args) * columns * sizeof(float);
+    return (sattn_work){.flops = 2 * columns * sattn_visible_pairs(args),
+                        .bytes = kv_bytes + queries * columns * sizeof(float),
+                        .kv_bytes = kv_bytes};
+}
+
+static bool open_plan(sattn_bench_call *call, char *why, size_t why_size)
+{
+    if (sattn_plan_create(&call->plan, &call->args, &call->options) != SATTN_OK) {
+        snprintf(why, why_size, "%s", sattn_last_error());
+        return false;
+    }
+    call->workspace_size = sattn_plan_workspace_size(call->plan);
+    return true;
+}
+
+static sattn_status run(sattn_bench_call *call)
+{
+    const sattn_attention_args *const args = &call->args;
+    const sattn_pointers pointers = {.q = args->q.data,
+                                     .k = args->k.data,
+                                     .v = args->v.data,
+                                     .o = args->o.data,
+                                     .mask = args->mask.data,
+                                     .n_k_valid = args->n_k_valid};
+    return sattn_plan_run(call->plan, &pointers, call->workspace, call->workspace_size);
+}
+
+static sattn_status verify(const sattn_attention_args *args, const sattn_variant *variant,
+                           sattn_verify_result *result, const char **why)
+{
+    const sattn_verify_selection selection = {.tile_queries = variant->tile_rows,
+                                              .n_random = SATTN_SAMPLED_ROWS,
+                                              .n_heads = SATTN_SAMPLED_HEADS,
+                                              .seed = SATTN_SAMPLE_SEED};
+    return sattn_verify_attention(args, &selection, NULL, result, why);
+}
+
+const sattn_bench_task sattn_task_attention = {
+    .tensors = SATTN_TENSOR_Q | SATTN_TENSOR_K | SATTN_TENSOR_V | SATTN_TENSOR_O,
+    .output = SATTN_TENSOR_O,
+    .compute = SATTN_LIMIT_FMA,
+    .memory = SATTN_LIMIT_READ,
+    .streamed = SATTN_TENSOR_K | SATTN_TENSOR_V,
+    .error_unit = "u sum p|v|",
+    .work = work,
+    .open = open_plan,
+    .run = run,
+    .verify = verify,
+};

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ops.c: the tables of ops and variants. */
+#include "bench/ops/ops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const sattn_bench_op ops[] = {
+    {"fused", &sattn_task_attention, SATTN_PRESET_QUICK},
+    {"chain", &sattn_task_attention, SATTN_PRESET_STEPS},
+    {"qk", &sattn_task_qk, SATTN_PRESET_STEPS},
+    {"softmax", &sattn_task_softmax, SATTN_PRESET_STEPS | SATTN_PRESET_LINES},
+    {"av", &sattn_task_av, SATTN_PRESET_STEPS},
+    {"exp", &sattn_task_exp, SATTN_PRESET_ARRAYS},
+    {"tanh", &sattn_task_tanh, SATTN_PRESET_ARRAYS},
+};
+
+enum { N_OPS = sizeof ops / sizeof ops[0] };
+
+const sattn_bench_op *sattn_bench_ops(size_t *count)
+{
+    *count = N_OPS;
+    return ops;
+}
+
+static const sattn_bench_op *op_by_name(const char *name)
+{
+    for (int o = 0; o < N_OPS; ++o)
+        if (strcmp(ops[o].name, name) == 0)
+            return &ops[o];
+    return NULL;
+}
+
+double sattn_work_amount(const sattn_work *work)
+{
+    return work->flops > 0 ? work->flops : work->elements;
+}
+
+static bool has_tag(const char *name, const char *tag)
+{
+    const size_t length = strlen(name), tag_length = strlen(tag);
+    return length > tag_length && strcmp(name + length - tag_length, tag) == 0;
+}
+
+static sattn_row_kind kind_of(const sattn_kernel *kernel)
+{
+    if (has_tag(kernel->name, "_autovec"))
+        return SATTN_ROW_AUTOVEC;
+    if (has_tag(kernel->name, "_sleef"))
+        return SATTN_ROW_LIBRARY;
+    return kernel->needs == SATTN_ISA_SCALAR ? SATTN_ROW_SCALAR : SATTN_ROW_HAND;
+}
+
+const char *sattn_variant_isa(const sattn_variant *variant)
+{
+    return sattn_isa_name(variant->needs);
+}
+
+/* ---- variants */
+
+enum { CHAINS_MAX = 16, VARIANTS_MAX = SATTN_KERNEL_COUNT + CHAINS_MAX };
+
+static sattn_variant variants[VARIANTS_MAX];
+static size_t n_variants;
+
+static void add_kernel(const sattn_kernel *kernel)
+{
+    sattn_variant *const variant = &variants[n_variants++];
+    *variant = (sattn_variant){.op = op_by_name(sattn_op_name(kernel->op)),
+                               .needs = kernel->needs,
+                               .kind = kind_of(kernel),
+                               .phases = kernel->phases,
+                               .tile_rows = kernel->tile_rows,
+                               .plan = kernel->op == SATTN_OP_fused ? "fused" : NULL,
+                               .note = kernel->note};
+    snprintf(variant->name, sizeof variant->name, "%s", kernel->name);
+    snprintf(variant->kernels, sizeof variant->kernels, "%s", kernel->name);
+}
+
+/* The first kernel of an op at exactly this level that was made in this way. */
+static const sattn_kernel *kernel_of(sattn_op op, sattn_features needs, sattn_row_kind kind)
+{
+    size_t count;
+    const sattn_kernel *const rows = sattn_registry(&count);
+    for (size_t r = 0; r < count; ++r)
+        if (rows[r].op == op && rows[r].needs == needs && kind_of(&rows[r]) == kind)
+            return &rows[r];
+    return NULL;
+}
+
+/* The chain of one level, if it has kernels of all three steps. Autovec kernels are not ranked, so
+ * their chain has to name them. */
+static void add_chain(const sattn_isa *isa, sattn_row_kind kind)
+{
+    const sattn_kernel *const qk = kernel_of(SATTN_OP_qk, isa->needs, kind);
+    const sattn_kernel *const softmax = kernel_of(SATTN_OP_softmax, isa->needs, kind);
+    const sattn_kernel *const av = kernel_of(SATTN_OP_av, isa->needs, kind);
+    if (!qk || !softmax || !av || n_variants == VARIANTS_MAX)
+        return;
+    sattn_variant *const variant = &variants[n_variants++];
+    const bool is_autovec = kind == SATTN_ROW_AUTOVEC;
+    *variant = (sattn_variant){.op = op_by_name("chain"),
+                               .needs = isa->needs,
+                               .kind = kind,
+                               .phases = is_autovec ? 0 : SATTN_PHASE_ALL,
+                               .tile_rows = av->tile_rows,
+                               .isa = isa->name,
+                               .plan = "chain",
+                               .note = "qk, softmax and av, one block of query rows at a time"};
+    snprintf(variant->name, sizeof variant->name, "chain_%s%s", isa->name,
+             is_autovec ? "_autovec" : "");
+    if (is_autovec)
+        snprintf(variant->kernels, sizeof variant->kernels, "%s,%s,%s", qk->name, softmax->name,
+                 av->name);
+}
+
+static void make_variants(void)
+{
+    size_t count;
+    const sattn_kernel *const rows = sattn_registry(&count);
+    for (size_t r = 0; r < count; ++r)
+        add_kernel(&rows[r]);
+    const sattn_isa *const isas = sattn_isas(&count);
+    for (size_t i = count; i-- > 0;) { /* the widest level first, as in the registry */
+        const bool is_scalar = isas[i].needs == SATTN_ISA_SCALAR;
+        add_chain(&isas[i], is_scalar ? SATTN_ROW_SCALAR : SATTN_ROW_HAND);
+        if (!is_scalar)
+            add_chain(&isas[i], SATTN_ROW_AUTOVEC);
+    }
+}
+
+const sattn_variant *sattn_variants(size_t *count)
+{
+    if (n_variants == 0)
+        make_variants();
+    *count = n_variants;
+    return variants;
+}
+
+const sattn_variant *sattn_variant_by_name(const char *name)
+{
+    size_t count;
+    const sattn_variant *const all = sattn_variants(&count);
+    for (size_t v = 0; v < count; ++v)
+        if (strcmp(all[v].name, name) == 0)
+            return &all[v];
+    return NULL;
+}

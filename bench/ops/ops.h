@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ops.h: what `simdattn bench` can time.
+ *
+ * A *task* is a kind of call: which tensors it takes, how it is made through the public interface,
+ * verified, and counted as work. An *op* is a word of --op: a task and the variants that can do it.
+ * fused and chain are two ops of one task, so that they run on the same buffers, interleaved. A
+ * *variant* is a row of the registry, or a chain of rows. */
+#ifndef SATTN_BENCH_OPS_H
+#define SATTN_BENCH_OPS_H
+
+#include "bench/limits/limits.h"
+#include "bench/verify/compare.h"
+#include "bench/workload.h"
+#include "dispatch/registry.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Useful work of a call. A task counts flops or elements, never both; `bytes` are those that any
+ * implementation has to move at least. */
+typedef struct sattn_work {
+    double flops, elements;
+    double bytes;
+    double kv_bytes; /* of these, the valid rows of K and V */
+} sattn_work;
+
+/* What a task counts: what speeds are compared by. */
+double sattn_work_amount(const sattn_work *work);
+
+/* Scalar and autovec variants are what the others are compared with; a library variant calls
+ * another project's function. */
+typedef enum sattn_row_kind {
+    SATTN_ROW_HAND,
+    SATTN_ROW_LIBRARY,
+    SATTN_ROW_AUTOVEC,
+    SATTN_ROW_SCALAR,
+    SATTN_ROW_KINDS,
+} sattn_row_kind;
+
+struct sattn_bench_op;
+
+typedef struct sattn_variant {
+    char name[64]; /* of the kernel, or chain_<isa>[_autovec] */
+    const struct sattn_bench_op *op;
+    sattn_features needs;
+    sattn_row_kind kind;
+    unsigned phases; /* in which it is ranked */
+    int tile_rows;   /* query rows of its tiles, 0 if unknown */
+    /* As sattn_options takes them; "" or NULL: not given. The chain of a level is whatever the
+     * dispatcher makes of `isa`. */
+    char kernels[160];
+    const char *isa, *plan;
+    const char *note;
+} sattn_variant;
+
+struct sattn_bench_call;
+
+typedef struct sattn_bench_task {
+    bool takes_arrays; /* its shapes are arrays; else attentions */
+    unsigned tensors;  /* of a set */
+    unsigned output;   /* of these, the one that is written */
+    sattn_scores_in scores_in;
+    double spread; /* of made numbers */
+    sattn_limit_kind compute;
+    sattn_limit_kind memory; /* a read loop goes over `streamed`, a copy loop to the output */
+    unsigned streamed;
+    bool memory_always; /* memory may limit it whatever the shape; else only with few query rows */
+    const char *error_unit; /* with u = 2^-24 */
+
+    sattn_work (*work)(const sattn_attention_args *args);
+    /* Makes what is needed before the first call; false: refused, and `why` says it. */
+    bool (*open)(struct sattn_bench_call *call, char *why, size_t why_size);
+    sattn_status (*run)(struct sattn_bench_call *call);
+    /* Compares sampled rows of what a call left in `args`, and scans all of it. Anything but
+     * SATTN_OK: it could not be done, and *why says it (static text). */
+    sattn_status (*verify)(const sattn_attention_args *args, const sattn_variant *variant,
+                           sattn_verify_result *result, const char **why);
+} sattn_bench_task;
+
+typedef struct sattn_bench_op {
+    const char *name;
+    const sattn_bench_task *task;
+    unsigned presets; /* whose shapes it is run on if the user names none */
+} sattn_bench_op;
+
+extern const sattn_bench_task sattn_task_attention, sattn_task_qk, sattn_task_softmax,
+    sattn_task_av, sattn_task_exp, sattn_task_tanh;
+
+const sattn_bench_op *sattn_bench_ops(size_t *count);
+/* All variants of this build, usable here or not: kernels in the order of the registry, then
+ * chains. */
+const sattn_variant *sattn_variants(size_t *count);
+const sattn_variant *sattn_variant_by_name(const char *name); /* NULL: no such variant */
+
+/* The word of its ISA level. */
+const char *sattn_variant_isa(const sattn_variant *variant);
+
+#endif

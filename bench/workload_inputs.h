@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * workload_inputs.h: what workload.c fills the tensors of a shape with. */
+#ifndef SATTN_BENCH_WORKLOAD_INPUTS_H
+#define SATTN_BENCH_WORKLOAD_INPUTS_H
+
+#include "bench/verify/real.h"
+#include "bench/workload.h"
+
+/* Memory on a 64-byte boundary, in large pages if the system has any; NULL: none left. */
+void *sattn_workload_allocate(size_t size);
+
+/* Makes the mask that the shape asks for, which may be that of a kind of input; false: no memory.
+ */
+bool sattn_workload_make_mask(sattn_workload *workload, sattn_input_kind kind);
+
+/* Fills set 0. `layer` has tensors or none. On failure `error` says why. */
+bool sattn_workload_fill(const sattn_workload *workload, const sattn_workload_request *request,
+                         const sattn_real_layer *layer, char *error, size_t error_size);
+
+#endif

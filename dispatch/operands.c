@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * operands.c: which tensors a task has, and what may be wrong with one of them. */
+#include "dispatch/operands.h"
+
+#include "dispatch/checked.h"
+#include "dispatch/error.h"
+
+#include <inttypes.h>
+
+static sattn_operand operand_of_view(const char *name, const char *pointer, const sattn_view *view)
+{
+    return (sattn_operand){.name = name,
+                           .pointer = pointer,
+                           .separator = '.',
+                           .data = view->data,
+                           .dtype = view->dtype,
+                           .stride_b = view->stride_b,
+                           .stride_h = view->stride_h,
+                           .stride_t = view->stride_t};
+}
+
+static void set_extents(sattn_operand *t, const sattn_attention_args *a, int64_t heads,
+                        int64_t rows, int64_t columns)
+{
+    t->batch = a->batch;
+    t->heads = heads;
+    t->rows = rows;
+    t->columns = columns;
+}
+
+static void set_uses(const sattn_attention_args *a, sattn_task task,
+                     sattn_operand operands[SATTN_OPERAND_COUNT])
+{
+    const bool attention = sattn_task_is_attention(task);
+    const bool has_keys = a->n_k > 0;
+    operands[SATTN_OPERAND_Q].used = attention || task == SATTN_TASK_QK;
+    operands[SATTN_OPERAND_K].used = operands[SATTN_OPERAND_Q].used;
+    operands[SATTN_OPERAND_V].used = attention || task == SATTN_TASK_AV;
+    operands[SATTN_OPERAND_O].used = operands[SATTN_OPERAND_V].used;
+    operands[SATTN_OPERAND_SCORES_IN].used = task == SATTN_TASK_SOFTMAX || task == SATTN_TASK_AV;
+    operands[SATTN_OPERAND_SCORES].used = attention ? a->scores != NULL : task != SATTN_TASK_AV;
+    operands[SATTN_OPERAND_LSE].used = a->lse && (attention || task == SATTN_TASK_SOFTMAX);
+    for (int i = 0; i < SATTN_OPERAND_COUNT; ++i)
+        operands[i].needed = operands[i].used && has_keys;
+    operands[SATTN_OPERAND_Q].needed = operands[SATTN_OPERAND_Q].used;
+    operands[SATTN_OPERAND_O].needed = operands[SATTN_OPERAND_O].used;
+}
+
+void sattn_operands_of(const sattn_attention_args *a, sattn_task task,
+                       sattn_operand operands[SATTN_OPERAND_COUNT])
+{
+    const sattn_view o = {a->o.data, a->o.dtype, a->o.stride_b, a->o.stride_h, a->o.stride_t};
+    const sattn_view scores = {a->scores, SATTN_F32, a->scores_stride_b, a->scores_stride_h,
+                               a->scores_stride_t};
+    const sattn_view scores_in = {a->scores_in, SATTN_F32, a->scores_in_stride_b,
+                                  a->scores_in_stride_h, a->scores_in_stride_t};
+    const sattn_view lse = {a->lse, SATTN_F32, a->lse_stride_b, a->lse_stride_h, 0};
+    operands[SATTN_OPERAND_Q] = operand_of_view("q", "q.data", &a->q);
+    operands[SATTN_OPERAND_K] = operand_of_view("k", "k.data", &a->k);
+    operands[SATTN_OPERAND_V] = operand_of_view("v", "v.data", &a->v);
+    operands[SATTN_OPERAND_O] = operand_of_view("o", "o.data", &o);
+    operands[SATTN_OPERAND_SCORES] = operand_of_view("scores", "scores", &scores);
+    operands[SATTN_OPERAND_SCORES_IN] = operand_of_view("scores_in", "scores_in", &scores_in);
+    operands[SATTN_OPERAND_LSE] = operand_of_view("lse", "lse", &lse);
+    set_extents(&operands[SATTN_OPERAND_Q], a, a->n_q_heads, a->n_q, a->d);
+    set_extents(&operands[SATTN_OPERAND_K], a, a->n_kv_heads, a->n_k, a->d);
+    set_extents(&operands[SATTN_OPERAND_V], a, a->n_kv_heads, a->n_k, a->d_v);
+    set_extents(&operands[SATTN_OPERAND_O], a, a->n_q_heads, a->n_q, a->d_v);
+    set_extents(&operands[SATTN_OPERAND_SCORES], a, a->n_q_heads, a->n_q, a->n_k);
+    set_extents(&operands[SATTN_OPERAND_SCORES_IN], a, a->n_q_heads, a->n_q, a->n_k);
+    set_extents(&operands[SATTN_OPERAND_LSE], a, a->n_q_heads, 1, a->n_q);
+    for (int i = SATTN_OPERAND_SCORES_IN; i <= SATTN_OPERAND_SCORES; ++i)
+        operands[i].separator = '_';
+    for (int i = SATTN_OPERAND_LSE; i <= SATTN_OPERAND_O; ++i)
+        operands[i].written = true;
+    set_uses(a, task, operands);
+}
+
+sattn_status sattn_check_span(const char *name, const int64_t *extents, const int64_t *strides,
+                              int axes, int64_t columns, int64_t element_size)
+{
+    sattn_checked span = sattn_checked_of(columns);
+    for (int axis = 0; axis < axes; ++axis)
+        if (extents[axis] > 1)
+            span = sattn_checked_add(span, sattn_checked_mul(sattn_checked_of(extents[axis] - 1),
+                                                             sattn_checked_of(strides[axis])));
+    const sattn_checked bytes = sattn_checked_mul(span, sattn_checked_of(element_size));
+    if (bytes.overflow || bytes.value > PTRDIFF_MAX)
+        return sattn_fail(SATTN_ERR_TOO_LARGE,
+                          "%s: its extents and strides reach beyond the address space", name);
+    return SATTN_OK;
+}
+
+sattn_region sattn_operand_region(const sattn_operand *t)
+{
+    const bool empty = !t->used || t->batch == 0 || t->heads == 0 || t->rows == 0;
+    return (sattn_region){.base = (uintptr_t)t->data,
+                          .extent = {t->batch, t->heads, t->rows},
+                          .step = {sattn_step_of(t->batch, t->stride_b, 4),
+                                   sattn_step_of(t->heads, t->stride_h, 4),
+                                   sattn_step_of(t->rows, t->stride_t, 4)},
+                          .run = empty ? 0 : t->columns * 4};
+}
+
+static sattn_status check_type(const sattn_operand *t)
+{
+    if (t->dtype == SATTN_F32)
+        return SATTN_OK;
+    if (t->dtype != SATTN_F16 && t->dtype != SATTN_BF16)
+        return sattn_fail(SATTN_ERR_ARGUMENT, "%s.dtype = %d: no such type", t->name,
+                          (int)t->dtype);
+    return sattn_fail(SATTN_ERR_UNSUPPORTED,
+                      "%s.dtype = %d (%s): only SATTN_F32 is computed so far", t->name,
+                      (int)t->dtype, t->dtype == SATTN_F16 ? "SATTN_F16" : "SATTN_BF16");
+}
+
+static sattn_status check_strides(const sattn_operand *t)
+{
+    const struct {
+        const char *name;
+        int64_t extent, stride, least;
+    } axes[] = {
+        {"stride_b", t->batch, t->stride_b, 0},
+        {"stride_h", t->heads, t->stride_h, 0},
+        {"stride_t", t->rows, t->stride_t, t->columns},
+    };
+    for (int i = 0; i < 3; ++i) {
+        if (axes[i].extent <= 1)
+            continue;
+        if (axes[i].stride < 0)
+            return sattn_fail(SATTN_ERR_ARGUMENT, "%s%c%s = %" PRId64 ": expected 0 or more",
+                              t->name, t->separator, axes[i].name, axes[i].stride);
+        if (axes[i].stride > 0 && axes[i].stride < axes[i].least)
+            return sattn_fail(SATTN_ERR_ARGUMENT,
+                              "%s%c%s = %" PRId64 ": expected 0 or at least the row's %" PRId64
+                              " elements",
+                              t->name, t->separator, axes[i].name, axes[i].stride, axes[i].least);
+    }
+    const int64_t extents[] = {t->batch, t->heads, t->rows};
+    const int64_t strides[] = {t->stride_b, t->stride_h, t->stride_t};
+    return sattn_check_span(t->name, extents, strides, 3, t->columns, 4);
+}
+
+sattn_status sattn_operand_check(const sattn_operand *t)
+{
+    sattn_status status = check_type(t);
+    if (status == SATTN_OK)
+        status = check_strides(t);
+    if (status != SATTN_OK || !t->written)
+        return status;
+    const sattn_region region = sattn_operand_region(t);
+    const sattn_meeting meeting = sattn_region_meets_itself(&region);
+    if (meeting == SATTN_APART)
+        return SATTN_OK;
+    return sattn_fail(
+        SATTN_ERR_OVERLAP,
+        "%s: with these strides its elements %s memory; an output needs memory of its "
+        "own for each",
+        t->name, meeting == SATTN_MEET ? "share" : "cannot be shown not to share");
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * operands.h: the tensors of a call, each with its name, extents, strides and memory. */
+#ifndef SATTN_DISPATCH_OPERANDS_H
+#define SATTN_DISPATCH_OPERANDS_H
+
+#include "dispatch/region.h"
+#include "dispatch/simdattn.h"
+
+/* What is run for a call: sattn_attention in either way, or one of its steps. */
+typedef enum sattn_task {
+    SATTN_TASK_FUSED,
+    SATTN_TASK_CHAIN,
+    SATTN_TASK_QK,
+    SATTN_TASK_SOFTMAX,
+    SATTN_TASK_AV,
+} sattn_task;
+
+static inline bool sattn_task_is_attention(sattn_task task)
+{
+    return task == SATTN_TASK_FUSED || task == SATTN_TASK_CHAIN;
+}
+
+/* Visibility beyond n_k_valid: mask, causal limit, window. */
+static inline bool sattn_task_sees(sattn_task task)
+{
+    return task != SATTN_TASK_QK;
+}
+
+typedef enum sattn_operand_id {
+    SATTN_OPERAND_Q,
+    SATTN_OPERAND_K,
+    SATTN_OPERAND_V,
+    SATTN_OPERAND_SCORES_IN,
+    SATTN_OPERAND_LSE,
+    SATTN_OPERAND_SCORES,
+    SATTN_OPERAND_O,
+    SATTN_OPERAND_COUNT
+} sattn_operand_id;
+
+/* [batch, heads, rows, columns], innermost stride 1. */
+typedef struct sattn_operand {
+    const char *name;    /* "q", "scores" */
+    const char *pointer; /* the field that holds its address: "q.data", "scores" */
+    char separator;      /* between name and "stride_t" in the names of its stride fields */
+    const void *data;
+    sattn_dtype dtype;
+    int64_t stride_b, stride_h, stride_t; /* elements */
+    int64_t batch, heads, rows, columns;
+    bool used;    /* the task looks at it */
+    bool needed;  /* the task cannot do without its memory */
+    bool written; /* an output */
+} sattn_operand;
+
+/* All operands of the call; those that the task does not look at are not `used`. */
+void sattn_operands_of(const sattn_attention_args *args, sattn_task task,
+                       sattn_operand operands[SATTN_OPERAND_COUNT]);
+
+/* Type and strides; an output must not share memory with itself. */
+sattn_status sattn_operand_check(const sattn_operand *operand);
+
+sattn_region sattn_operand_region(const sattn_operand *operand);
+
+/* Refuses extents and strides (elements) that reach beyond the address space, from the first to one
+ * past the last element of `axes` strided axes and one of `columns` elements. */
+sattn_status sattn_check_span(const char *name, const int64_t *extents, const int64_t *strides,
+                              int axes, int64_t columns, int64_t element_size);
+
+/* Bytes from one index of an axis to the next; the stride of an extent of 1 is ignored, so it may
+ * hold anything. */
+static inline int64_t sattn_step_of(int64_t extent, int64_t stride, int64_t element_size)
+{
+    return extent > 1 ? stride * element_size : 0;
+}
+
+#endif

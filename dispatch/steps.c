@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * steps.c: the public entry points of the steps of attention, and of exp and tanh. */
+#include "dispatch/error.h"
+#include "dispatch/plan.h"
+
+#include <inttypes.h>
+
+static sattn_status run_step(sattn_task task, const sattn_attention_args *args,
+                             const sattn_options *options)
+{
+    sattn_plan plan;
+    const sattn_status status = sattn_plan_make(&plan, task, args, options);
+    if (status != SATTN_OK)
+        return status;
+    return sattn_plan_run_args(&plan, args, options ? options->workspace : NULL,
+                               options ? options->workspace_size : 0);
+}
+
+sattn_status sattn_qk(const sattn_attention_args *args, const sattn_options *options)
+{
+    return run_step(SATTN_TASK_QK, args, options);
+}
+
+sattn_status sattn_softmax(const sattn_attention_args *args, const sattn_options *options)
+{
+    return run_step(SATTN_TASK_SOFTMAX, args, options);
+}
+
+sattn_status sattn_av(const sattn_attention_args *args, const sattn_options *options)
+{
+    return run_step(SATTN_TASK_AV, args, options);
+}
+
+sattn_status sattn_step_workspace_size(sattn_step step, const sattn_attention_args *args,
+                                       const sattn_options *options, size_t *size)
+{
+    static const sattn_task tasks[] = {[SATTN_STEP_QK] = SATTN_TASK_QK,
+                                       [SATTN_STEP_SOFTMAX] = SATTN_TASK_SOFTMAX,
+                                       [SATTN_STEP_AV] = SATTN_TASK_AV};
+    sattn_plan plan;
+    if (!size)
+        return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
+    *size = 0;
+    if ((int)step < 0 || (int)step > (int)SATTN_STEP_AV)
+        return sattn_fail(SATTN_ERR_ARGUMENT, "step = %d: expected a value of sattn_step",
+                          (int)step);
+    const sattn_status status = sattn_plan_make(&plan, tasks[step], args, options);
+    if (status == SATTN_OK)
+        *size = plan.layout.size;
+    return status;
+}
+
+static sattn_region array_region(const float *data, int64_t n)
+{
+    return (sattn_region){.base = (uintptr_t)data, .extent = {1, 1, 1}, .run = n * 4};
+}
+
+static sattn_status check_array(const float *x, const float *y, int64_t n)
+{
+    if (n < 0)
+        return sattn_fail(SATTN_ERR_ARGUMENT, "n = %" PRId64 ": expected 0 or more", n);
+    if (n > PTRDIFF_MAX / 4)
+        return sattn_fail(SATTN_ERR_TOO_LARGE,
+                          "n = %" PRId64 ": so many floats reach beyond the address space", n);
+    const struct {
+        const char *name;
+        const float *data;
+    } arrays[] = {{"x", x}, {"y", y}};
+    for (int i = 0; i < 2; ++i) {
+        if (n > 0 && !arrays[i].data)
+            return sattn_fail(SATTN_ERR_ARGUMENT, "%s is NULL: expected data", arrays[i].name);
+        if ((uintptr_t)arrays[i].data % 4 != 0)
+            return sattn_fail(SATTN_ERR_ARGUMENT,
+                              "%s = %p: expected an address that is a multiple of 4",
+                              arrays[i].name, (const void *)arrays[i].data);
+    }
+    const sattn_region read = array_region(x, n), written = array_region(y, n);
+    if (x != y && sattn_regions_meet(&written, &read) != SATTN_APART)
+        return sattn_fail(SATTN_ERR_OVERLAP,
+                          "y overlaps x: expected memory of its own, or exactly x");
+    return SATTN_OK;
+}
+
+static sattn_status run_array(sattn_op op, const float *x, float *y, int64_t n,
+                              const sattn_options *options)
+{
+    const sattn_kernel *kernel;
+    sattn_status status = check_array(x, y, n);
+    if (status == SATTN_OK)
+        status = sattn_options_check(options);
+    if (status == SATTN_OK)
+        status = sattn_choose_kernel(op, SATTN_PHASE_PREFILL, options, &kernel);
+    if (status != SATTN_OK || n == 0)
+        return status;
+    const sattn_array_args args = {.x = x, .y = y, .n = n};
+    if (op == SATTN_OP_exp)
+        kernel->fn.exp(&args);
+    else
+        kernel->fn.tanh(&args);
+    return SATTN_OK;
+}
+
+sattn_status sattn_exp(const float *x, float *y, int64_t n, const sattn_options *options)
+{
+    return run_array(SATTN_OP_exp, x, y, n, options);
+}
+
+sattn_status sattn_tanh(const float *x, float *y, int64_t n, const sattn_options *options)
+{
+    return run_array(SATTN_OP_tanh, x, y, n, options);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * unit.h: the work unit of a call: one batch entry and one KV head with the query heads that share
+ * it. All pointers are to row 0 of the group's first head; strides are in elements, and 0 where the
+ * extent is 1, since callers may leave anything there. */
+#ifndef SATTN_DISPATCH_UNIT_H
+#define SATTN_DISPATCH_UNIT_H
+
+#include "dispatch/simdattn.h"
+#include "kernels/contract.h"
+
+typedef struct sattn_unit {
+    const float *q, *k, *v;
+    float *o, *lse, *scores;
+    const float *scores_in;
+    int64_t q_stride, k_stride, v_stride, o_stride, scores_stride, scores_in_stride;
+    int64_t q_group_stride, o_group_stride, lse_group_stride;
+    int64_t scores_group_stride, scores_in_group_stride;
+    int64_t n_group, n_q, n_k, d, d_v; /* n_k: columns of a row of scores */
+    sattn_visibility visible;          /* its n_k: keys that exist, n_k_valid of the batch entry */
+} sattn_unit;
+
+sattn_unit sattn_unit_of(const sattn_attention_args *args, int64_t n_group, int64_t b, int64_t kv);
+
+/* Visibility as rows [i0, ..) and keys [j0, j0 + n_k) see it when both are counted from 0. */
+sattn_visibility sattn_visibility_from(const sattn_visibility *visible, int64_t i0, int64_t j0,
+                                       int64_t n_k);
+
+#endif

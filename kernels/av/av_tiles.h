@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * av_tiles.h: O = P V by register tiles of rows x columns of V, the same loops for all ISAs.
+ *
+ * The lanes of a vector are neighbouring columns of V, which is how they lie in memory: each weight
+ * is broadcast to one vector of V after the other, and nothing is rearranged. The query rows of all
+ * heads that share V are one list, row r = (i - i0) * n_group + g, so that causal limits of
+ * neighbours are close together and few queries of a large group fill a tile.
+ *
+ *   for each strip of rows
+ *       for each block of up to SATTN_KEY_BLOCK keys that some row of the strip may see
+ *           for each tile of rows
+ *               for each group of columns
+ *                   sum P V over the keys that some row of the tile may see, in registers, from 0
+ *                   O = 0 + sum the first time, O += sum from then on
+ *
+ * Where a row does not see all keys of its tile, its weights are copied with 0 for the hidden ones;
+ * else P is read in place. Adding 0 * v changes nothing but the sign of a sum that is 0, and that
+ * sign ends where the sum is added to an O which started from +0: the first tile stores 0 + sum. So
+ * a row's bits depend on its own weights and visible keys, whatever tile it is in. */
+#ifndef SATTN_KERNELS_AV_TILES_H
+#define SATTN_KERNELS_AV_TILES_H
+
+#include "kernels/vec/vec_base.h"
+#include "kernels/visibility.h"
+
+#include <math.h>
+
+enum {
+    AV_TILE_ROWS = 8,          /* most rows of a tile */
+    AV_FETCH_ROWS = 16,        /* most rows with which V is prefetched, and ... */
+    AV_FETCH_FROM = 768 << 10, /* ... fewest bytes of V */
+    AV_FETCH_NEAR = 2 << 10,   /* bytes to prefetch ahead where V may be in a cache ... */
+    AV_FETCH_FAR = 8 << 10,    /* ... and where it comes from memory */
+};
+
+/* What one call of an ISA's step works on. */
+typedef struct av_tile {
+    int n_rows;            /* 1 .. AV_TILE_ROWS */
+    int n_keys;            /* 1 .. SATTN_KEY_BLOCK */
+    bool is_first;         /* O holds nothing yet */
+    const float *const *p; /* [n_rows] rows of weights, that of the tile's first key at [p_at] */
+    int64_t p_at;
+    float *const *o;       /* [n_rows] rows of O */
+    const float *v;        /* row of the first key */
+    int64_t v_stride, d_v; /* elements */
+    int64_t fetch;         /* bytes of V to prefetch ahead, or 0 */
+    float *sum;            /* [d_v + 16] working memory */
+} av_tile;
+
+/* Weights of one row, and what it sees of n keys: at most [begin, end), less what a mask hides. */
+typedef struct av_row {
+    const float *p;
+    const uint8_t *mask_bool; /* NULL, or of n keys, as the weights */
+    const float *mask_add;    /* the same */
+    int n, begin, end;        /* 0 <= begin <= end <= n */
+} av_row;
+
+typedef struct av_ops {
+    int strip_rows; /* rows that share a block of V while it is in cache */
+    /* rows of the next tile, where n_left rows of the strip are left */
+    int (*tile_rows)(int n_left);
+    /* to[0 .. n) = weights, 0 for hidden keys; may write up to SATTN_KEY_BLOCK floats. Returns
+     * whether a key is visible. */
+    bool (*copy)(float *to, const av_row *row);
+    void (*accumulate)(const av_tile *tile);
+} av_ops;
+
+typedef struct av_strip {
+    int n_rows;
+    bool has_mask;
+    int64_t fetch;        /* bytes, of the first tile */
+    sattn_key_range some; /* from the first to the last key that some row may see */
+    sattn_key_range all;  /* keys that all rows may see; may be empty */
+    const float *p[SATTN_TILE_QUERIES_MAX];
+    float *o[SATTN_TILE_QUERIES_MAX];
+    /* NULL, or the mask row. A mask that is the same for all keys leaves or empties the range. */
+    const uint8_t *mask_bool[SATTN_TILE_QUERIES_MAX];
+    const float *mask_add[SATTN_TILE_QUERIES_MAX];
+    sattn_key_range keys[SATTN_TILE_QUERIES_MAX];
+    bool seen[SATTN_TILE_QUERIES_MAX];      /* a key is visible */
+    bool is_stored[SATTN_TILE_QUERIES_MAX]; /* the tile that begins with this row was stored */
+} av_strip;
+
+static inline bool av_mask_hides(const sattn_visibility *visible, int64_t g, int64_t i)
+{
+    const uint8_t *const mask_bool = sattn_mask_bool_row(visible, g, i);
+    const float *const mask_add = sattn_mask_add_row(visible, g, i);
+    return mask_bool ? *mask_bool == 0 : mask_add && *mask_add == -INFINITY;
+}
+
+static inline void av_strip_row(av_strip *s, const sattn_av_args *a, int r, int64_t g, int64_t i)
+{
+    sattn_key_range keys = sattn_visible_range(&a->visible, i);
+    if (!s->has_mask && keys.begin < keys.end && av_mask_hides(&a->visible, g, i))
+        keys = (sattn_key_range){0, 0};
+    s->p[r] = a->p + g * a->p_group_stride + i * a->p_stride;
+    s->o[r] = a->o + g * a->o_group_stride + i * a->o_stride;
+    s->mask_bool[r] = s->has_mask ? sattn_mask_bool_row(&a->visible, g, i) : NULL;
+    s->mask_add[r] = s->has_mask ? sattn_mask_add_row(&a->visible, g, i) : NULL;
+    s->keys[r] = keys;
+    s->seen[r] = !s->has_mask && keys.begin < keys.end;
+    s->is_stored[r] = false;
+    s->all.begin = keys.begin > s->all.begin ? keys.begin : s->all.begin;
+    s->all.end = keys.end < s->all.end ? keys.end : s->all.end;
+    if (keys.begin < keys.end) {
+        s->some.begin = keys.begin < s->some.begin ? keys.begin : s->some.begin;
+        s->some.end = keys.end > s->some.end ? keys.end : s->some.end;
+    }
+}
+
+/* Tiles read V in pieces of rows, an order that hardware prefetchers lose. So where V does not fit
+ * a second-level cache and rows are few, each line of V that is read prefetches another; how far
+ * ahead, in bytes. Only in the first tile of a strip: the others find V in the cache. */
+static inline int64_t av_fetch(const sattn_av_args *a, int64_t n_rows)
+{
+    const int64_t bytes = a->visible.n_k * a->d_v * (int64_t)sizeof(float);
+    const int64_t ahead = bytes / 512; /* grows from near at 1 MB to far at 4 MB */
+    if (n_rows > AV_FETCH_ROWS || bytes < AV_FETCH_FROM)
+        return 0;
+    return ahead < AV_FETCH_NEAR ? AV_FETCH_NEAR : ahead > AV_FETCH_FAR ? AV_FETCH_FAR : ahead;
+}
+
+/* Rows first .. first + n_rows - 1 of the flattened list. */
+static inline void av_strip_fill(av_strip *s, const sattn_av_args *a, int64_t first, int n_rows)
+{
+    int64_t i = a->i0 + first / a->n_group;
+    int64_t g = first % a->n_group;
+    s->n_rows = n_rows;
+    s->has_mask = (a->visible.mask_bool || a->visible.mask_add) && a->visible.mask_key_stride != 0;
+    s->some = (sattn_key_range){a->visible.n_k, 0};
+    s->all = (sattn_key_range){0, a->visible.n_k};
+    for (int r = 0; r < n_rows; ++r) {
+        av_strip_row(s, a, r, g, i);
+        if (++g == a->n_group) {
+            g = 0;
+            ++i;
+        }
+    }
+}
+
+/* Weights of row r for `keys`: in place if it sees them all, else copied to `to`. Sets *any if
+ * it sees one. */
+SATTN_INLINE const float *av_weights(const av_ops *ops, av_strip *s, int r, float *to,
+                                     sattn_key_range keys, bool *any)
+{
+    const sattn_key_range range = s->keys[r];
+    const float *const p = s->p[r] + keys.begin;
+    if (!s->has_mask && range.begin <= keys.begin && range.end >= keys.end) {
+        *any = true;
+        return p;
+    }
+    const int n = (int)(keys.end - keys.begin);
+    const int64_t from = range.begin - keys.begin;
+    const int64_t until = range.end - keys.begin;
+    const int begin = from < 0 ? 0 : from > n ? n : (int)from;
+    const int end = until < begin ? begin : until > n ? n : (int)until;
+    const av_row row = {.p = p,
+                        .mask_bool = s->mask_bool[r] ? s->mask_bool[r] + keys.begin : NULL,
+                        .mask_add = s->mask_add[r] ? s->mask_add[r] + keys.begin : NULL,
+                        .n = n,
+                        .begin = begin,
+                        .end = end};
+    const bool seen = ops->copy(to, &row);
+    s->seen[r] = s->seen[r] || seen;
+    *any = *any || seen;
+    return to;
+}
+
+/* From the first to the last key of the block that some row of the tile may see. */
+static inline sattn_key_range av_tile_keys(const av_strip *s, int first_row, int n_rows,
+                                           sattn_key_range block)
+{
+    sattn_key_range keys = {block.end, block.begin};
+    for (int r = first_row; r < first_row + n_rows; ++r) {
+        const sattn_key_range row = s->keys[r];
+        if (row.begin >= block.end || row.end <= block.begin)
+            continue;
+        keys.begin = row.begin < keys.begin ? row.begin : keys.begin;
+        keys.end = row.end > keys.end ? row.end : keys.end;
+    }
+    keys.begin = keys.begin < block.begin ? block.begin : keys.begin;
+    keys.end = keys.end > block.end ? block.end : keys.end;
+    return keys;
+}
+
+/* A tile whose rows do not all see the whole block. */
+SATTN_INLINE void av_tile_cut(const sattn_av_args *a, const av_ops *ops, av_strip *s, int first_row,
+                              int n_rows, sattn_key_range block)
+{
+    const sattn_key_range keys = av_tile_keys(s, first_row, n_rows, block);
+    if (keys.begin >= keys.end)
+        return;
+    float *const copies = a->scratch;
+    const float *p[AV_TILE_ROWS];
+    bool any = false;
+    for (int r = 0; r < n_rows; ++r)
+        p[r] = av_weights(ops, s, first_row + r, copies + r * SATTN_KEY_BLOCK, keys, &any);
+    if (!any)
+        return;
+    const av_tile tile = {.n_rows = n_rows,
+                          .n_keys = (int)(keys.end - keys.begin),
+                          .is_first = !s->is_stored[first_row],
+                          .p = p,
+                          .p_at = 0,
+                          .o = s->o + first_row,
+                          .v = a->v + keys.begin * a->v_stride,
+                          .v_stride = a->v_stride,
+                          .d_v = a->d_v,
+                          .fetch = first_row == 0 ? s->fetch : 0,
+                          .sum = (float *)a->scratch + AV_TILE_ROWS * SATTN_KEY_BLOCK};
+    s->is_stored[first_row] = true;
+    ops->accumulate(&tile);
+}
+
+SATTN_INLINE void av_tile_whole(const sattn_av_args *a, const av_ops *ops, av_strip *s,
+                                int first_row, int n_rows, sattn_key_range block)
+{
+    const av_tile tile = {.n_rows = n_rows,
+                          .n_keys = (int)(block.end - block.begin),
+                          .is_first = !s->is_stored[first_row],
+                          .p = s->p + first_row,
+                          .p_at = block.begin,
+                          .o = s->o + first_row,
+                          .v = a->v + block.begin * a->v_stride,
+                          .v_stride = a->v_stride,
+                          .d_v = a->d_v,
+                          .fetch = first_row == 0 ? s->fetch : 0,
+                          .sum = (float *)a->scratch + AV_TILE_ROWS * SATTN_KEY_BLOCK};
+    s->is_stored[first_row] = true;
+    ops->accumulate(&tile);
+}
+
+SATTN_INLINE void av_strip_run(const sattn_av_args *a, const av_ops *ops, av_strip *s)
+{
+    for (int64_t j = s->some.begin; j < s->some.end;) {
+        const int64_t next = (j / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
+        const sattn_key_range block = {j, next < s->some.end ? next : s->some.end};
+        const bool whole = !s->has_mask && s->all.begin <= block.begin && s->all.end >= block.end;
+        for (int r = 0, n = 0; r < s->n_rows; r += n) {
+            n = ops->tile_rows(s->n_rows - r);
+            if (whole)
+                av_tile_whole(a, ops, s, r, n, block);
+            else
+                av_tile_cut(a, ops, s, r, n, block);
+        }
+        j = block.end;
+    }
+    for (int r = 0; r < s->n_rows; ++r)
+        for (int64_t y = 0; !s->seen[r] && y < a->d_v; ++y)
+            s->o[r][y] = 0.0f;
+}
+
+SATTN_INLINE void av_run(const sattn_av_args *a, const av_ops *ops)
+{
+    const int64_t n_rows = a->n_group * (a->i1 - a->i0);
+    av_strip strip;
+    strip.fetch = av_fetch(a, n_rows);
+    for (int64_t first = 0; first < n_rows; first += ops->strip_rows) {
+        const int64_t left = n_rows - first;
+        av_strip_fill(&strip, a, first, left < ops->strip_rows ? (int)left : ops->strip_rows);
+        av_strip_run(a, ops, &strip);
+    }
+}
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * softmax_f32_neon_autovec.c: softmax_plain.h as the compiler vectorises it for AArch64. */
+#include "kernels/softmax/softmax_plain.h"
+
+sattn_softmax_fn sattn_softmax_f32_neon_autovec;
+
+void sattn_softmax_f32_neon_autovec(const sattn_softmax_args *args)
+{
+    softmax_plain(args);
+}

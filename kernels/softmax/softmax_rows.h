@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * softmax_rows.h: softmax by rows, for all ISAs.
+ *
+ *   for each row, with the keys that length, causal limit and window leave it
+ *       for each chunk of up to SOFTMAX_CHUNK keys
+ *           m_c = max s                        bias and mask are read along with s
+ *           p = exp(s - m_c), l_c = sum p      the same, and once more
+ *       m = max m_c,  l = sum exp(m_c - m) l_c
+ *       for each chunk
+ *           p = p * exp(m_c - m) / l
+ *
+ * A chunk stays in the first-level cache between its maximum and its weights, so memory is passed
+ * twice however long the row; a row of one chunk is the plain three-pass softmax. One exp per score
+ * is cheaper than an online softmax, which needs a second one or rescales as it goes (Milakov &
+ * Gimelshein 2018, algorithms 2 and 3). Chunks begin at multiples of SOFTMAX_CHUNK and l_c is
+ * summed by absolute key index, so hidden keys, at either end or in between, change no bits: a
+ * chunk without a visible key has l_c = 0 and exp(-inf) = 0.
+ *
+ * Short rows that lie back to back and see every key are handed over several at a time, as one
+ * run of full vectors (`flat`), with the bits that they would get one by one.
+ *
+ * An ISA supplies the steps (softmax_ops). */
+#ifndef SATTN_KERNELS_SOFTMAX_ROWS_H
+#define SATTN_KERNELS_SOFTMAX_ROWS_H
+
+#include "kernels/contract.h"
+#include "kernels/softmax/softmax_row.h"
+#include "kernels/vec/vec_plain.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum {
+    SOFTMAX_CHUNK = 4096,      /* keys; scores and weights of a chunk are 16 KiB each */
+    SOFTMAX_FLAT_VECTORS = 28, /* of a row in a flat run, at most */
+    SOFTMAX_RING = 4,          /* rows under way at the same time, and one */
+};
+
+/* The steps of a row, or of one chunk of it: the keys of `cut`. */
+typedef struct softmax_ops {
+    int lanes; /* by which rows are cut */
+    /* The largest of the visible scores, NaN passed over; -inf if there is none. */
+    float (*maximum)(const softmax_row *row, const softmax_cut *cut);
+    /* p = exp(s - base), +0 where hidden; returns their sum. Where vectors are stored whole, +0
+     * also comes to stand beside the keys, within the row. */
+    float (*weigh)(const softmax_row *row, const softmax_cut *cut, float base);
+    /* p = factor * p, and +0 where p < least (least 0: nowhere) */
+    void (*scale)(const softmax_row *row, const softmax_cut *cut, float factor, float least);
+    /* Whole softmax of flat_rows rows of n_columns visible scores each, back to back; row_max and
+     * row_sum are NULL or have an entry per row. NULL: no such form. */
+    void (*flat)(const float *s, float *p, int64_t n_columns, float *row_max, float *row_sum,
+                 float *scratch);
+    int flat_rows;
+    int flat_min; /* columns */
+} softmax_ops;
+
+/* Maximum and sum of one chunk. */
+typedef struct softmax_chunk {
+    float max, sum;
+} softmax_chunk;
+
+/* What weights are taken relative to: the maximum, but (-inf) - (-inf) would be NaN. */
+SATTN_INLINE float softmax_base(float max)
+{
+    return max == -INFINITY ? 0.0f : max;
+}
+
+/* A row whose sum is NaN or 0. Among its visible scores are NaN or +inf, or all are -inf: it is NaN
+ * wherever a key is visible. Or none is visible, and its weights are the 0 that they should be. */
+SATTN_NOINLINE void softmax_row_spoil(softmax_row *row)
+{
+    bool seen = false;
+    for (int64_t j = row->keys.begin; j < row->keys.end; ++j) {
+        const bool is_visible = softmax_is_visible(row, j);
+        row->p[j] = is_visible ? NAN : 0.0f;
+        seen |= is_visible;
+    }
+    if (seen && row->sum == 0.0f)
+        row->sum = 1.0f;
+}
+
+/* What is left once the weights are divided by their sum. */
+SATTN_INLINE void softmax_row_finish(const sattn_softmax_args *a, softmax_row *row)
+{
+    if (!(row->sum > 0.0f))
+        softmax_row_spoil(row);
+    if (row->keys.begin > 0)
+        memset(row->p, 0, (size_t)row->keys.begin * sizeof *row->p);
+    if (row->keys.end < row->n_columns)
+        memset(row->p + row->keys.end, 0,
+               (size_t)(row->n_columns - row->keys.end) * sizeof *row->p);
+    if (a->row_max)
+        a->row_max[row->stat] = row->max + 0.0f; /* one zero for both, whichever came first */
+    if (a->row_sum)
+        a->row_sum[row->stat] = row->sum;
+}
+
+/* Rows [i_first, i1) of every head, of one chunk each. A step ends in a chain of dependent
+ * operations (a reduction over lanes, a division), so the steps of three successive rows are taken
+ * in turns: each then finds finished what it depends on. */
+SATTN_INLINE void softmax_rows_short(const sattn_softmax_args *a, const softmax_ops *ops,
+                                     int64_t i_first)
+{
+    const int64_t n_rows = i_first < a->i1 ? a->n_group * (a->i1 - i_first) : 0;
+    softmax_row rows[SOFTMAX_RING];
+    int64_t g = 0;
+    int64_t i = i_first;
+    for (int64_t r = 0; r < n_rows + 2 && n_rows > 0; ++r) {
+        softmax_row *const opened = &rows[r % SOFTMAX_RING];
+        softmax_row *const weighed = &rows[(r + SOFTMAX_RING - 1) % SOFTMAX_RING];
+        softmax_row *const divided = &rows[(r + SOFTMAX_RING - 2) % SOFTMAX_RING];
+        if (r > 0 && r <= n_rows && weighed->keys.begin < weighed->keys.end)
+            weighed->sum = ops->weigh(weighed, &weighed->keys, softmax_base(weighed->max));
+        if (r < n_rows) {
+            softmax_row_open(opened, a, g, i, ops->lanes);
+            if (opened->keys.begin < opened->keys.end)
+                opened->max = ops->maximum(opened, &opened->keys);
+            if (++i == a->i1) {
+                i = i_first;
+                ++g;
+            }
+        }
+        if (r >= 2) {
+            if (divided->sum > 0.0f)
+                ops->scale(divided, &divided->keys, 1.0f / divided->sum, 0.0f);
+            softmax_row_finish(a, divided);
+        }
+    }
+}
+
+/* The row's keys in the c-th chunk of all keys. */
+SATTN_INLINE softmax_cut softmax_chunk_cut(const softmax_row *row, int64_t c, int lanes)
+{
+    const int64_t begin = c * SOFTMAX_CHUNK;
+    const int64_t end = begin + SOFTMAX_CHUNK;
+    return softmax_cut_of(row->n_columns, row->keys.begin > begin ? row->keys.begin : begin,
+                          row->keys.end < end ? row->keys.end : end, lanes);
+}
+
+/* A row of any length; it has a key. The last chunk is divided first, while cache still holds it.
+ */
+SATTN_INLINE void softmax_row_long(const softmax_ops *ops, softmax_row *row, softmax_chunk *chunks)
+{
+    const int64_t first = row->keys.begin / SOFTMAX_CHUNK;
+    const int64_t n_chunks = (row->keys.end - 1) / SOFTMAX_CHUNK - first + 1;
+    for (int64_t c = 0; c < n_chunks; ++c) {
+        const softmax_cut cut = softmax_chunk_cut(row, first + c, ops->lanes);
+        const float max = ops->maximum(row, &cut);
+        chunks[c].max = max;
+        chunks[c].sum = ops->weigh(row, &cut, softmax_base(max));
+        row->max = max > row->max ? max : row->max;
+    }
+    const float base = softmax_base(row->max);
+    double sum = 0.0;
+    for (int64_t c = 0; c < n_chunks; ++c)
+        sum += (double)plain_exp(chunks[c].max - base) * (double)chunks[c].sum;
+    row->sum = (float)sum;
+    for (int64_t c = n_chunks - 1; c >= 0 && row->sum > 0.0f; --c) {
+        const softmax_cut cut = softmax_chunk_cut(row, first + c, ops->lanes);
+        const float share = plain_exp(chunks[c].max - base);
+        /* A weight above 2^-126 of the chunk's largest, but not of the row's, is 0. */
+        ops->scale(row, &cut, share * (1.0f / row->sum), FLT_MIN / share);
+    }
+}
+
+SATTN_INLINE void softmax_rows_long(const sattn_softmax_args *a, const softmax_ops *ops)
+{
+    for (int64_t g = 0; g < a->n_group; ++g) {
+        for (int64_t i = a->i0; i < a->i1; ++i) {
+            softmax_row row;
+            softmax_row_open(&row, a, g, i, ops->lanes);
+            if (row.keys.begin < row.keys.end)
+                softmax_row_long(ops, &row, a->scratch);
+            softmax_row_finish(a, &row);
+        }
+    }
+}
+
+/* Whether rows [i0, i1) lie back to back and see every key. Their limits move with the row in one
+ * direction: those that hide no key from the first and the last row hide none in between. */
+SATTN_INLINE bool softmax_is_flat(const sattn_softmax_args *a, const softmax_ops *ops)
+{
+    const int64_t n = a->n_columns;
+    if (!ops->flat || n < ops->flat_min || n > (int64_t)SOFTMAX_FLAT_VECTORS * ops->lanes ||
+        a->visible.n_k != n || a->s_stride != n || a->p_stride != n || a->visible.mask_bool ||
+        a->visible.mask_add || a->i1 - a->i0 < ops->flat_rows)
+        return false;
+    const sattn_key_range first = sattn_visible_range(&a->visible, a->i0);
+    const sattn_key_range last = sattn_visible_range(&a->visible, a->i1 - 1);
+    return first.begin == 0 && first.end == n && last.begin == 0 && last.end == n;
+}
+
+/* Returns the first row that is left. */
+SATTN_INLINE int64_t softmax_rows_flat(const sattn_softmax_args *a, const softmax_ops *ops)
+{
+    const int64_t end = a->i1 - (a->i1 - a->i0) % ops->flat_rows;
+    for (int64_t g = 0; g < a->n_group; ++g) {
+        for (int64_t i = a->i0; i < end; i += ops->flat_rows) {
+            const int64_t stat = g * a->stat_group_stride + i;
+            ops->flat(a->s + g * a->s_group_stride + i * a->s_stride,
+                      a->p + g * a->p_group_stride + i * a->p_stride, a->n_columns,
+                      a->row_max ? a->row_max + stat : NULL, a->row_sum ? a->row_sum + stat : NULL,
+                      a->scratch);
+        }
+    }
+    return end;
+}
+
+SATTN_INLINE void softmax_rows(const sattn_softmax_args *a, const softmax_ops *ops)
+{
+    if (a->n_columns > SOFTMAX_CHUNK)
+        softmax_rows_long(a, ops);
+    else
+        softmax_rows_short(a, ops, softmax_is_flat(a, ops) ? softmax_rows_flat(a, ops) : a->i0);
+}
+
+#endif

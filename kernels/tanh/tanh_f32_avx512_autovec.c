@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tanh_f32_avx512_autovec.c: tanh_plain.h as the compiler vectorises it for AVX-512. */
+#include "kernels/tanh/tanh_plain.h"
+
+sattn_tanh_fn sattn_tanh_f32_avx512_autovec;
+
+void sattn_tanh_f32_avx512_autovec(const sattn_array_args *args)
+{
+    tanh_plain(args);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * exp_full_poly.h: the numbers behind every ISA's exp over all of f32 (the op `exp`), so that all
+ * ISAs agree bit for bit. Softmax needs less and uses exp_poly.h.
+ *
+ * x is first held within [SATTN_EXP_FULL_LOWEST, SATTN_EXP_FULL_HIGHEST]: at these ends the result
+ * is 0 and +inf already. exp(x) = 2^n * exp(r) with n = round(x * log2 e) and r = x - n ln 2. ln 2
+ * is split in two floats, the high one of so few digits that n times it is exact, with and without
+ * fused multiply-add (Cody & Waite 1980); so r is rounded once. exp(r) = 1 + r * (1 + r * Q(r))
+ * with Q of degree 4: a minimax fit of the whole in relative error on [-ln 2 / 2, ln 2 / 2],
+ * refitted after each coefficient was rounded to float; its own error is 3.1e-9, 0.05 units of
+ * 2^-24.
+ *
+ * Times 2^n is one rounding: AVX-512 has an instruction, the others multiply by two powers of two
+ * about 2^(n/2), of which only the last can leave the normal numbers. SATTN_EXP_FULL_MAGIC rounds
+ * as SATTN_ROUND_MAGIC does, and leaves n + 254 in the low bits: half of it, and what is left, are
+ * the biased exponents of the two powers. */
+#ifndef SATTN_KERNELS_VEC_EXP_FULL_POLY_H
+#define SATTN_KERNELS_VEC_EXP_FULL_POLY_H
+
+#define SATTN_EXP_FULL_LOWEST  (-104.0f)
+#define SATTN_EXP_FULL_HIGHEST 89.0f
+
+#define SATTN_EXP_FULL_LOG2E 0x1.715476p+0f
+#define SATTN_EXP_FULL_MAGIC (0x1.8p23f + 254.0f)
+#define SATTN_LN2_HI         0x1.62e4p-1f
+#define SATTN_LN2_LO         0x1.7f7d1cp-20f
+
+#define SATTN_EXP_FULL_C2 0x1.fffffcp-2f
+#define SATTN_EXP_FULL_C3 0x1.555492p-3f
+#define SATTN_EXP_FULL_C4 0x1.5558bp-5f
+#define SATTN_EXP_FULL_C5 0x1.12399cp-7f
+#define SATTN_EXP_FULL_C6 0x1.6a4ed2p-10f
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * visibility.h: which keys a row can see at all, before its mask is looked at.
+ *
+ * Length, causal limit and window leave one interval of keys, which may be empty. Offsets and
+ * window widths are any int64_t, so no sum of them is formed before it is known to fit. */
+#ifndef SATTN_KERNELS_VISIBILITY_H
+#define SATTN_KERNELS_VISIBILITY_H
+
+#include "kernels/contract.h"
+
+/* Keys [begin, end), within [0, n_k]. */
+typedef struct sattn_key_range {
+    int64_t begin, end;
+} sattn_key_range;
+
+/* a + b, held at the ends of int64_t. */
+static inline int64_t sattn_add_held(int64_t a, int64_t b)
+{
+    if (b > 0 && a > INT64_MAX - b)
+        return INT64_MAX;
+    if (b < 0 && a < INT64_MIN - b)
+        return INT64_MIN;
+    return a + b;
+}
+
+/* The keys that query row i may see. Sums are formed so that where one is held, what it is held at
+ * lies beyond every key all the same. */
+static inline sattn_key_range sattn_visible_range(const sattn_visibility *visible, int64_t i)
+{
+    const int64_t offset = visible->causal_offset;
+    sattn_key_range range = {0, visible->n_k};
+    if (visible->causal) {
+        const int64_t last = sattn_add_held(offset, i);
+        range.end = last < range.end - 1 ? last + 1 : range.end;
+    }
+    if (visible->has_window && visible->window_right >= 0) {
+        const int64_t last = sattn_add_held(sattn_add_held(offset, visible->window_right), i);
+        range.end = last < range.end - 1 ? last + 1 : range.end;
+    }
+    if (visible->has_window && visible->window_left >= 0) {
+        const int64_t first = sattn_add_held(sattn_add_held(offset, -visible->window_left), i);
+        range.begin = first > range.begin ? first : range.begin;
+    }
+    if (range.begin >= range.end)
+        return (sattn_key_range){0, 0};
+    return range;
+}
+
+/* The mask rows of query row i of head g; NULL where there is no mask of the kind. */
+static inline const uint8_t *sattn_mask_bool_row(const sattn_visibility *visible, int64_t g,
+                                                 int64_t i)
+{
+    if (!visible->mask_bool)
+        return NULL;
+    return visible->mask_bool + g * visible->mask_group_stride + i * visible->mask_row_stride;
+}
+
+static inline const float *sattn_mask_add_row(const sattn_visibility *visible, int64_t g, int64_t i)
+{
+    if (!visible->mask_add)
+        return NULL;
+    return visible->mask_add + g * visible->mask_group_stride + i * visible->mask_row_stride;
+}
+
+#endif

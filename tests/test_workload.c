@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_workload.c: tensors of benchmark workloads lie where they should and hold what they should,
+ * work is counted by what a call can see, and every kernel is a variant of some op. */
+#include "bench/ops/ops.h"
+#include "bench/workload.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static sattn_shape small_shape(void)
+{
+    return (sattn_shape){.name = "small",
+                         .batch = 2,
+                         .n_q_heads = 4,
+                         .n_kv_heads = 2,
+                         .n_q = 5,
+                         .n_k = 7,
+                         .d = 3,
+                         .d_v = 6,
+                         .real_layer = -1};
+}
+
+static void open_with(const sattn_bench_task *task, const sattn_shape *shape,
+                      const sattn_data *data, size_t cold_bytes, sattn_workload *workload)
+{
+    char error[256] = "";
+    const sattn_workload_request request = {.shape = shape,
+                                            .data = data,
+                                            .tensors = task->tensors,
+                                            .scores_in = task->scores_in,
+                                            .spread = task->spread,
+                                            .cold_bytes = cold_bytes};
+    if (!sattn_workload_open(workload, &request, error, sizeof error))
+        fail_msg("%s", error);
+    assert_true((size_t)workload->n_sets * workload->set_bytes == sattn_workload_bytes(&request));
+}
+
+/* Every tensor that a task names is on a line of its own, within its set, apart from the others. */
+static void test_layout(void **state)
+{
+    (void)state;
+    const sattn_shape shape = small_shape();
+    const sattn_bench_task *const tasks[] = {&sattn_task_attention, &sattn_task_qk,
+                                             &sattn_task_softmax, &sattn_task_av};
+    for (size_t t = 0; t < sizeof tasks / sizeof tasks[0]; ++t) {
+        sattn_workload w;
+        open_with(tasks[t], &shape, sattn_data_default(&shape), 50000, &w);
+        assert_true(w.n_sets > 1 && (size_t)w.n_sets * w.set_bytes >= 50000);
+        for (int64_t set = 0; set < w.n_sets; ++set) {
+            const char *end = w.arena + (size_t)set * w.set_bytes;
+            for (unsigned tensor = 1; tensor <= SATTN_TENSOR_O; tensor <<= 1) {
+                size_t bytes;
+                const char *const at = sattn_workload_piece(&w, set, tensor, &bytes);
+                assert_true((at != NULL) == ((tasks[t]->tensors & tensor) != 0));
+                if (!at)
+                    continue;
+                assert_true(at >= end && (uintptr_t)at % 64 == 0);
+                end = at + bytes;
+                const char *const first = sattn_workload_piece(&w, 0, tensor, &bytes);
+                assert_int_equal(memcmp(at, first, bytes), 0); /* all sets hold the same */
+            }
+            assert_true(end <= w.arena + (size_t)(set + 1) * w.set_bytes);
+        }
+        sattn_attention_args args = w.args;
+        sattn_workload_place(&w, 1, &args);
+        size_t bytes;
+        assert_ptr_equal(args.q.data, sattn_workload_piece(&w, 1, SATTN_TENSOR_Q, &bytes));
+        assert_ptr_equal(args.scores, sattn_workload_piece(&w, 1, SATTN_TENSOR_SCORES, &bytes));
+        sattn_workload_close(&w);
+    }
+}
+
+/* Weights are those of a softmax: each row adds up to 1 over the keys it sees, and sees no other.
+ */
+static void test_weights(void **state)
+{
+    (void)state;
+    sattn_shape shape = small_shape();
+    shape.causal = true;
+    sattn_workload w;
+    open_with(&sattn_task_av, &shape, sattn_data_default(&shape), 0, &w);
+    for (int64_t row = 0; row < shape.batch * shape.n_q_heads * shape.n_q; ++row) {
+        const int64_t visible = row % shape.n_q + 1 + shape.n_k - shape.n_q;
+        double sum = 0;
+        for (int64_t j = 0; j < shape.n_k; ++j) {
+            const double weight = (double)w.args.scores_in[row * shape.n_k + j];
+            assert_true(j < visible ? weight > 0 : weight == 0);
+            sum += weight;
+        }
+        assert_true(fabs(sum - 1) < 1e-5);
+    }
+    sattn_workload_close(&w);
+}
+
+static void test_work(void **state)
+{
+    (void)state;
+    sattn_shape shape = small_shape();
+    shape.causal = true; /* 3, 4, 5, 6 and 7 keys */
+    const double rows = 2 * 4, visible = rows * 25, all = rows * 35;
+    sattn_workload w;
+    open_with(&sattn_task_attention, &shape, sattn_data_default(&shape), 0, &w);
+    const sattn_work attention = sattn_task_attention.work(&w.args);
+    const sattn_work qk = sattn_task_qk.work(&w.args), av = sattn_task_av.work(&w.args);
+    const sattn_work softmax = sattn_task_softmax.work(&w.args);
+    assert_true(attention.flops == 2 * (3 + 6) * visible && attention.elements == 0);
+    assert_true(attention.kv_bytes == 4.0 * 2 * 2 * 7 * (3 + 6));
+    assert_true(qk.flops == 2 * 3 * all && av.flops == 2 * 6 * visible);
+    assert_true(qk.kv_bytes + av.kv_bytes == attention.kv_bytes);
+    assert_true(softmax.elements == visible && softmax.bytes == 4 * (visible + all));
+    assert_true(sattn_work_amount(&qk) == qk.flops);
+    assert_true(sattn_work_amount(&softmax) == softmax.elements);
+    sattn_workload_close(&w);
+}
+
+/* All hard data run in one memory, and each comes back whole whatever ran in between. */
+static void test_sharing(void **state)
+{
+    (void)state;
+    enum { MOST = 16 };
+    const sattn_shape shape = small_shape();
+    size_t n, bytes;
+    const sattn_data *const data = sattn_data_hard(&n);
+    sattn_workload w[MOST];
+    assert_true(n > 2 && n <= MOST);
+    assert_string_equal(data[0].name, "normal");
+    for (size_t d = 0; d < n; ++d) {
+        open_with(&sattn_task_attention, &shape, &data[d], 0, &w[d]);
+        assert_true((w[d].args.mask.kind != SATTN_MASK_NONE) ==
+                    (sattn_input_mask_kind(data[d].input) != SATTN_MASK_NONE));
+    }
+    assert_true(sattn_workload_share(w, n));
+    static char before[MOST][1 << 16];
+    for (int pass = 0; pass < 2; ++pass)
+        for (size_t d = 0; d < n; ++d) {
+            assert_ptr_equal(w[d].arena, w[0].arena);
+            assert_ptr_equal(w[d].args.k.data, w[0].args.k.data);
+            sattn_workload_restore(&w[d]);
+            assert_true(w[d].set_bytes <= sizeof before[d]);
+            if (pass == 0)
+                memcpy(before[d], w[d].arena, w[d].set_bytes);
+            else
+                assert_int_equal(memcmp(before[d], w[d].arena, w[d].set_bytes), 0);
+            void *const o = sattn_workload_piece(&w[d], 0, SATTN_TENSOR_O, &bytes);
+            memset(o, 0xff, bytes);
+        }
+    for (size_t d = n; d-- > 0;)
+        sattn_workload_close(&w[d]);
+}
+
+/* A row of the registry is a variant of the op it names; names are unique. */
+static void test_variants(void **state)
+{
+    (void)state;
+    size_t n_kernels, n_variants, n_ops;
+    const sattn_kernel *const kernels = sattn_registry(&n_kernels);
+    const sattn_variant *const variants = sattn_variants(&n_variants);
+    const sattn_bench_op *const ops = sattn_bench_ops(&n_ops);
+    assert_true(n_variants > n_kernels); /* and chains */
+    for (size_t v = 0; v < n_variants; ++v) {
+        assert_ptr_equal(sattn_variant_by_name(variants[v].name), &variants[v]);
+        assert_true(variants[v].op >= ops && variants[v].op < ops + n_ops);
+        assert_true(v < n_kernels || strncmp(variants[v].name, "chain_", 6) == 0);
+    }
+    for (size_t k = 0; k < n_kernels; ++k) {
+        const sattn_variant *const variant = sattn_variant_by_name(kernels[k].name);
+        assert_non_null(variant);
+        assert_string_equal(variant->op->name, sattn_op_name(kernels[k].op));
+        assert_string_equal(variant->kernels, kernels[k].name);
+        const bool is_autovec = strstr(kernels[k].name, "_autovec") != NULL;
+        const bool is_library = strstr(kernels[k].name, "_sleef") != NULL;
+        assert_true(is_autovec == (variant->kind == SATTN_ROW_AUTOVEC));
+        assert_true(is_library == (variant->kind == SATTN_ROW_LIBRARY));
+    }
+    assert_null(sattn_variant_by_name("chain_no-such-level"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_layout),   cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_work),     cmocka_unit_test(test_sharing),
+        cmocka_unit_test(test_variants),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
