@@ -2,7 +2,7 @@
  *
  * test_cases.h: helpers of the catalogue of failures that others met, as tests through the public
  * call with one kernel forced. A kernel of qk, softmax or av runs in a chain with kernels of its
- * own ISA. Cases are named N01, N02, .. as in docs/numerics.md. */
+ * own ISA. Cases are named N01, N02, .. as in docs/cases.md. */
 #ifndef SATTN_TESTS_TEST_CASES_H
 #define SATTN_TESTS_TEST_CASES_H
 

@@ -27,12 +27,6 @@ SATTN_INLINE __m512 in_register(__m512 loaded)
     return loaded;
 }
 
-/* A hint only, so it may point behind the last row. */
-SATTN_INLINE void fetch(const float *from, int64_t ahead)
-{
-    _mm_prefetch((const char *)((uintptr_t)from + (uintptr_t)ahead), _MM_HINT_T0);
-}
-
 /* Vector y of n_vecs vectors of columns; with `is_masked` the last one has only the lanes `last`.
  */
 SATTN_INLINE __m512 load(const float *v, __mmask16 last, const int y, const int n_vecs,
@@ -57,7 +51,7 @@ SATTN_INLINE void key_of_few(__m512 *sum, const float *const *p, int64_t j, cons
     for (int y = 0; y < n_vecs; ++y) {
         __m512 v_f32x16 = load(v, last, y, n_vecs, is_masked);
         if (fetches)
-            fetch(v + y * LANES, ahead);
+            av_fetch(v + y * LANES, ahead);
         if (n_rows > 1)
             v_f32x16 = in_register(v_f32x16);
         SATTN_UNROLL(8)
@@ -77,7 +71,7 @@ SATTN_INLINE void key_of_many(__m512 *sum, const float *const *p, int64_t j, con
     for (int y = 0; y < n_vecs; ++y) {
         v_f32x16[y] = in_register(load(v, last, y, n_vecs, is_masked));
         if (fetches)
-            fetch(v + y * LANES, ahead);
+            av_fetch(v + y * LANES, ahead);
     }
     SATTN_UNROLL(8)
     for (int r = 0; r < n_rows; ++r) {
@@ -197,13 +191,6 @@ SATTN_NOINLINE void eight_rows_fetch(const av_tile *tile)
     rows(tile, 8, 2, 3, true);
 }
 
-static int tile_rows(int n_left)
-{
-    if (n_left >= 8)
-        return 8;
-    return n_left == 5 || n_left == 6 ? 3 : n_left > 4 ? 4 : n_left;
-}
-
 /* Lanes of the 16 keys from j on that the row sees. */
 SATTN_INLINE __mmask16 visible_keys(const av_row *row, int j, __m512i index, const bool is_bool,
                                     const bool is_add)
@@ -270,6 +257,6 @@ static void accumulate(const av_tile *tile)
 void sattn_av_f32_avx512(const sattn_av_args *args)
 {
     static const av_ops ops = {
-        .strip_rows = 64, .tile_rows = tile_rows, .copy = copy, .accumulate = accumulate};
+        .strip_rows = 64, .tile_rows = av_tile_rows_of_8, .copy = copy, .accumulate = accumulate};
     av_run(args, &ops);
 }

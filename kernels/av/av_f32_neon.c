@@ -34,7 +34,7 @@ SATTN_INLINE float32x4_t load(const float *v, int y, int n_tail, int64_t ahead,
 {
     const float *const from = v + y * LANES;
     if (shape.fetches && y % LINE_VECS == 0)
-        __builtin_prefetch((const void *)((uintptr_t)from + (uintptr_t)ahead));
+        av_fetch(from, ahead);
     return shape.is_partial ? vec_load_tail_f32x4(from, n_tail) : vld1q_f32(from);
 }
 
@@ -205,13 +205,6 @@ SATTN_NOINLINE void eight_rows_fetch(const av_tile *tile)
     rows(tile, 8, 2, true);
 }
 
-static int tile_rows(int n_left)
-{
-    if (n_left >= 8)
-        return 8;
-    return n_left == 5 || n_left == 6 ? 3 : n_left > 4 ? 4 : n_left;
-}
-
 static void accumulate(const av_tile *tile)
 {
     switch (tile->n_rows) {
@@ -295,6 +288,6 @@ static bool copy(float *to, const av_row *row)
 void sattn_av_f32_neon(const sattn_av_args *args)
 {
     static const av_ops ops = {
-        .strip_rows = 64, .tile_rows = tile_rows, .copy = copy, .accumulate = accumulate};
+        .strip_rows = 64, .tile_rows = av_tile_rows_of_8, .copy = copy, .accumulate = accumulate};
     av_run(args, &ops);
 }

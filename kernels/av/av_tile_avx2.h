@@ -32,18 +32,12 @@ SATTN_INLINE __m256 in_register(__m256 loaded)
     return loaded;
 }
 
-/* A hint only, so it may point behind the last row. */
-SATTN_INLINE void fetch(const float *from, int64_t ahead)
-{
-    _mm_prefetch((const char *)((uintptr_t)from + (uintptr_t)ahead), _MM_HINT_T0);
-}
-
 /* Vector y of columns of the row v, and the line that is to be prefetched with it. */
 SATTN_INLINE __m256 load(const float *v, int y, __m256i last, int64_t ahead, const tile_shape shape)
 {
     const float *const from = v + y * LANES;
     if (shape.fetches && y % 2 == 0)
-        fetch(from, ahead);
+        av_fetch(from, ahead);
     return shape.is_masked && y + 1 == shape.n_vecs ? vec_load_tail_f32x8(from, last)
                                                     : _mm256_loadu_ps(from);
 }

@@ -25,6 +25,7 @@
 #include "kernels/visibility.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
     AV_TILE_ROWS = 8,          /* most rows of a tile */
@@ -112,13 +113,30 @@ static inline void av_strip_row(av_strip *s, const sattn_av_args *a, int r, int6
 /* Tiles read V in pieces of rows, an order that hardware prefetchers lose. So where V does not fit
  * a second-level cache and rows are few, each line of V that is read prefetches another; how far
  * ahead, in bytes. Only in the first tile of a strip: the others find V in the cache. */
-static inline int64_t av_fetch(const sattn_av_args *a, int64_t n_rows)
+static inline int64_t av_fetch_ahead(const sattn_av_args *a, int64_t n_rows)
 {
-    const int64_t bytes = a->visible.n_k * a->d_v * (int64_t)sizeof(float);
+    const int64_t element = (int64_t)sizeof(float);
+    const int64_t enough = 512 * AV_FETCH_FAR / element; /* keys; more make no difference */
+    const int64_t n_keys = a->visible.n_k < enough ? a->visible.n_k : enough;
+    const int64_t bytes = n_keys * a->d_v * element;
     const int64_t ahead = bytes / 512; /* grows from near at 1 MB to far at 4 MB */
     if (n_rows > AV_FETCH_ROWS || bytes < AV_FETCH_FROM)
         return 0;
     return ahead < AV_FETCH_NEAR ? AV_FETCH_NEAR : ahead > AV_FETCH_FAR ? AV_FETCH_FAR : ahead;
+}
+
+/* A hint only, so it may point behind the last row. */
+SATTN_INLINE void av_fetch(const float *from, int64_t ahead)
+{
+    __builtin_prefetch((const void *)((uintptr_t)from + (uintptr_t)ahead));
+}
+
+/* Rows of the next tile where tiles have 8, 4, 3, 2 or 1: 5 and 6 are dealt out evenly. */
+static inline int av_tile_rows_of_8(int n_left)
+{
+    if (n_left >= 8)
+        return 8;
+    return n_left == 5 || n_left == 6 ? 3 : n_left > 4 ? 4 : n_left;
 }
 
 /* Rows first .. first + n_rows - 1 of the flattened list. */
@@ -247,15 +265,15 @@ SATTN_INLINE void av_strip_run(const sattn_av_args *a, const av_ops *ops, av_str
         j = block.end;
     }
     for (int r = 0; r < s->n_rows; ++r)
-        for (int64_t y = 0; !s->seen[r] && y < a->d_v; ++y)
-            s->o[r][y] = 0.0f;
+        if (!s->seen[r])
+            memset(s->o[r], 0, (size_t)a->d_v * sizeof *s->o[r]);
 }
 
 SATTN_INLINE void av_run(const sattn_av_args *a, const av_ops *ops)
 {
     const int64_t n_rows = a->n_group * (a->i1 - a->i0);
     av_strip strip;
-    strip.fetch = av_fetch(a, n_rows);
+    strip.fetch = av_fetch_ahead(a, n_rows);
     for (int64_t first = 0; first < n_rows; first += ops->strip_rows) {
         const int64_t left = n_rows - first;
         av_strip_fill(&strip, a, first, left < ops->strip_rows ? (int)left : ops->strip_rows);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * qk_cap_neon.h: softcap of scores, in NEON. */
+ * qk_cap_neon.h: softcap of scores, and stores of a few of them, in NEON. */
 #ifndef SATTN_KERNELS_QK_CAP_NEON_H
 #define SATTN_KERNELS_QK_CAP_NEON_H
 
 #include "kernels/qk/qk_strip.h"
 #include "kernels/vec/vec_neon.h"
 
-/* s[0 .. n) = softcap * tanh(s / softcap). Not inlined, where its constants would be spilled. */
 /* The first n floats of a vector; all of them from 4 on, none for n <= 0. */
 SATTN_INLINE void qk_store_tail(float *to, float32x4_t value, int64_t n)
 {
@@ -23,6 +22,7 @@ SATTN_INLINE void qk_store_tail(float *to, float32x4_t value, int64_t n)
         vst1q_lane_f32(to + 2, value, 2);
 }
 
+/* s[0 .. n) = softcap * tanh(s / softcap). Not inlined, where its constants would be spilled. */
 SATTN_NOINLINE void qk_cap(float *s, int64_t n, float softcap)
 {
     enum { CAP_LANES = 4 };

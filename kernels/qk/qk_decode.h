@@ -115,7 +115,9 @@ static inline void qk_decode_pack(float *q, int64_t q_pitch, const qk_strip *str
 static inline int64_t qk_decode_ahead(const sattn_qk_args *a)
 {
     const int64_t element = (int64_t)sizeof(float);
-    int64_t bytes = (a->j1 - a->j0) * a->d * element / 256; /* far from 2 MB on */
+    const int64_t enough = 256 * QK_DECODE_FAR / element; /* keys; more make no difference */
+    const int64_t n_keys = a->j1 - a->j0 < enough ? a->j1 - a->j0 : enough;
+    int64_t bytes = n_keys * a->d * element / 256; /* far from 2 MB on */
     bytes = bytes < QK_DECODE_NEAR ? QK_DECODE_NEAR : bytes;
     bytes = bytes > QK_DECODE_FAR ? QK_DECODE_FAR : bytes;
     const int64_t rows = (bytes + a->d * element - 1) / (a->d * element);

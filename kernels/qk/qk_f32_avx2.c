@@ -18,7 +18,6 @@ enum {
     TILE_ROWS = 6,
 };
 
-/* Lane j of row x of `to` is k[j][x], for 8 features and the n keys of one vector. */
 SATTN_INLINE void pack_tile(float *to, const float *k, int64_t k_stride, int n, int64_t features)
 {
     const __m256i tail = vec_tail_m8(features);
@@ -35,15 +34,7 @@ SATTN_INLINE void pack_tile(float *to, const float *k, int64_t k_stride, int n, 
 
 static void pack(float *panel, const float *k, int64_t k_stride, int n_keys, int64_t d)
 {
-    for (int j = 0; j < n_keys; j += LANES, k += LANES * k_stride) {
-        const int n = n_keys - j < LANES ? n_keys - j : LANES;
-        int64_t x = 0;
-        if (n == LANES)
-            for (; x + LANES <= d; x += LANES)
-                pack_tile(panel + x * WIDTH + j, k + x, k_stride, LANES, LANES);
-        for (; x < d; x += LANES)
-            pack_tile(panel + x * WIDTH + j, k + x, k_stride, n, d - x);
-    }
+    qk_prefill_pack(panel, k, k_stride, n_keys, d, pack_tile, LANES);
 }
 
 /* One feature: acc += q k. */
@@ -92,10 +83,7 @@ SATTN_INLINE void tile(const qk_panel *panel, int row, const int n_rows, const i
 
 static void score(const qk_panel *panel)
 {
-    if (panel->n_keys > LANES)
-        qk_prefill_tiles(panel, tile, TILE_ROWS, 2);
-    else
-        qk_prefill_tiles(panel, tile, TILE_ROWS, 1);
+    qk_prefill_score(panel, tile, TILE_ROWS, LANES);
 }
 
 void sattn_qk_f32_avx2(const sattn_qk_args *args)

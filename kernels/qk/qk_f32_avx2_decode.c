@@ -104,6 +104,8 @@ SATTN_INLINE void store_tile(float *const *s, int64_t j, __m256 tile_f32x8, cons
 SATTN_INLINE void store_part(float *const *s, int64_t j, __m256 tile_f32x8, int64_t n_left,
                              const int n_rows, const int n_keys)
 {
+    for (int r = 0; r < n_rows; ++r)
+        SATTN_WRITTEN(s[r] + j, (size_t)n_left);
     const __m256i lanes = vec_tail_m8(n_left);
     const __m128 low = _mm256_castps256_ps128(tile_f32x8);
     const __m128 high = _mm256_extractf128_ps(tile_f32x8, 1);

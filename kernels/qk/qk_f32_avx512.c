@@ -4,6 +4,11 @@
  *
  * Tile     8 rows x 2 vectors of 16 keys: 16 accumulators, and per feature 8 broadcasts and 2 loads
  *          for 16 FMA, so neither latency nor load slots bind.
+ * Stores   go to a few cache lines of each of 8 rows. Where S leaves the caches and its rows are a
+ *          page apart, a tile that only stored to them would wait for memory (Zen 5, gcc 12, 1024 x
+ *          1024 scores of 64 features, 16 heads). So it asks for them before it starts: for the
+ *          line in which each vector ends, since the panel before had the one in which a row that
+ *          is not aligned begins.
  * Tails    a rest of up to 16 keys takes one vector, stores of the last vector are masked; rows are
  *          dealt evenly to tiles of at most 8. */
 #include "kernels/qk/qk_cap_avx512.h"
@@ -18,7 +23,6 @@ enum {
     TILE_ROWS = 8,
 };
 
-/* Lane j of row x of `to` is k[j][x], for 16 features and the n keys of one vector. */
 SATTN_INLINE void pack_tile(float *to, const float *k, int64_t k_stride, int n, int64_t features)
 {
     const __mmask16 tail = vec_tail_m16(features);
@@ -35,15 +39,7 @@ SATTN_INLINE void pack_tile(float *to, const float *k, int64_t k_stride, int n, 
 
 static void pack(float *panel, const float *k, int64_t k_stride, int n_keys, int64_t d)
 {
-    for (int j = 0; j < n_keys; j += LANES, k += LANES * k_stride) {
-        const int n = n_keys - j < LANES ? n_keys - j : LANES;
-        int64_t x = 0;
-        if (n == LANES)
-            for (; x + LANES <= d; x += LANES)
-                pack_tile(panel + x * WIDTH + j, k + x, k_stride, LANES, LANES);
-        for (; x < d; x += LANES)
-            pack_tile(panel + x * WIDTH + j, k + x, k_stride, n, d - x);
-    }
+    qk_prefill_pack(panel, k, k_stride, n_keys, d, pack_tile, LANES);
 }
 
 /* One feature: acc += q k. */
@@ -69,6 +65,10 @@ SATTN_INLINE void tile(const qk_panel *panel, int row, const int n_rows, const i
     __m512 acc[TILE_ROWS][2];
     SATTN_UNROLL(8)
     for (int r = 0; r < n_rows; ++r) {
+        const float *const s = panel->s[row + r] + panel->j;
+        if (n_vec == 2)
+            __builtin_prefetch(s + LANES - 1, 1);
+        __builtin_prefetch(s + panel->n_keys - 1, 1);
         q[r] = panel->q + (row + r) * panel->q_pitch;
         acc[r][0] = acc[r][1] = _mm512_setzero_ps();
     }
@@ -92,10 +92,7 @@ SATTN_INLINE void tile(const qk_panel *panel, int row, const int n_rows, const i
 
 static void score(const qk_panel *panel)
 {
-    if (panel->n_keys > LANES)
-        qk_prefill_tiles(panel, tile, TILE_ROWS, 2);
-    else
-        qk_prefill_tiles(panel, tile, TILE_ROWS, 1);
+    qk_prefill_score(panel, tile, TILE_ROWS, LANES);
 }
 
 void sattn_qk_f32_avx512(const sattn_qk_args *args)

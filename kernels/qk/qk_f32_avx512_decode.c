@@ -145,6 +145,8 @@ SATTN_INLINE void store_tile(float *const *s, int64_t j, __m512 tile_f32x16, con
 SATTN_INLINE void store_part(float *const *s, int64_t j, __m512 tile_f32x16, int64_t n_left,
                              const int n_rows, const int n_keys)
 {
+    for (int r = 0; r < n_rows; ++r)
+        SATTN_WRITTEN(s[r] + j, (size_t)n_left);
     const __m256i lanes = _mm256_movm_epi32((__mmask8)vec_tail_m16(n_left));
     const __m128i low_lanes = _mm256_castsi256_si128(lanes);
     if (n_keys == 8) {

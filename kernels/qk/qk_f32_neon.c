@@ -94,10 +94,7 @@ SATTN_INLINE void tile(const qk_panel *panel, int row, const int n_rows, const i
 
 static void score(const qk_panel *panel)
 {
-    if (panel->n_keys > LANES)
-        qk_prefill_tiles(panel, tile, TILE_ROWS, 2);
-    else
-        qk_prefill_tiles(panel, tile, TILE_ROWS, 1);
+    qk_prefill_score(panel, tile, TILE_ROWS, LANES);
 }
 
 void sattn_qk_f32_neon(const sattn_qk_args *args)

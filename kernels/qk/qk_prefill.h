@@ -85,6 +85,36 @@ SATTN_INLINE void qk_prefill_tiles(const qk_panel *panel, qk_tile_fn *tile, cons
     }
 }
 
+/* The same for panels of one or two vectors of `lanes` keys. */
+SATTN_INLINE void qk_prefill_score(const qk_panel *panel, qk_tile_fn *tile, const int most,
+                                   const int lanes)
+{
+    if (panel->n_keys > lanes)
+        qk_prefill_tiles(panel, tile, most, 2);
+    else
+        qk_prefill_tiles(panel, tile, most, 1);
+}
+
+/* Lane j of row x of `to` is k[j][x], for the n keys of one vector, 0 behind them, and for
+ * `features` features, or as many as there are lanes. Rows are those of a panel. */
+typedef void qk_pack_tile_fn(float *to, const float *k, int64_t k_stride, int n, int64_t features);
+
+/* A panel of two vectors of `lanes` keys, by square tiles. */
+SATTN_INLINE void qk_prefill_pack(float *panel, const float *k, int64_t k_stride, int n_keys,
+                                  int64_t d, qk_pack_tile_fn *pack_tile, const int lanes)
+{
+    const int64_t width = 2 * (int64_t)lanes;
+    for (int j = 0; j < n_keys; j += lanes, k += lanes * k_stride) {
+        const int n = n_keys - j < lanes ? n_keys - j : lanes;
+        int64_t x = 0;
+        if (n == lanes)
+            for (; x + lanes <= d; x += lanes)
+                pack_tile(panel + x * width + j, k + x, k_stride, lanes, lanes);
+        for (; x < d; x += lanes)
+            pack_tile(panel + x * width + j, k + x, k_stride, n, d - x);
+    }
+}
+
 static inline void qk_prefill_scale(float *q, int64_t q_pitch, const qk_strip *strip, int64_t d,
                                     float scale)
 {

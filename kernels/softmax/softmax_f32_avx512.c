@@ -4,7 +4,7 @@
  *
  * Flat     16 rows of n columns are n whole vectors. A vector in which a row ends takes maximum and
  *          factor of the next row behind it. Maxima and sums go by rows, for all 16 at once, and
- * end in one transposed reduction. */
+ *          end in one transposed reduction. */
 #include "kernels/softmax/softmax_rows_avx512.h"
 
 sattn_softmax_fn sattn_softmax_f32_avx512;

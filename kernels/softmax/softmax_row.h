@@ -25,9 +25,10 @@ typedef struct softmax_cut {
     int64_t begin, end;
     int64_t first;          /* of the first vector */
     int64_t body, body_end; /* of the vectors whose keys are all in [begin, end) */
-    /* Of a vector that holds the keys [body_end, end). It is body_end, unless such a vector would
-     * leave the row: then it ends with the row, and meets keys of the vectors before, so it must be
-     * loaded before those are stored. If there is no room for that, it leaves the row after all. */
+    /* Of a vector that holds the keys [body_end, end), if there are any. It is body_end, unless
+     * such a vector would leave the row: then it ends with the row, and meets keys of the vectors
+     * before, so it must be loaded before those are stored. There is room for that, since a whole
+     * vector comes before. */
     int64_t tail;
     bool has_head; /* the first vector is no part of the body */
     bool has_tail; /* keys [body_end, end) are left */
@@ -54,9 +55,7 @@ SATTN_INLINE softmax_cut softmax_cut_of(int64_t n_columns, int64_t begin, int64_
     cut.body = cut.has_head ? cut.first + lanes : cut.first;
     cut.body_end = (end & whole) > cut.body ? end & whole : cut.body;
     cut.has_tail = end > cut.body_end;
-    cut.tail = cut.body_end;
-    if (cut.tail + lanes > n_columns && n_columns - lanes >= cut.first)
-        cut.tail = n_columns - lanes;
+    cut.tail = cut.body_end + lanes > n_columns ? n_columns - lanes : cut.body_end;
     return cut;
 }
 

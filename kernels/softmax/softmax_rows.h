@@ -35,7 +35,7 @@
 enum {
     SOFTMAX_CHUNK = 4096,      /* keys; scores and weights of a chunk are 16 KiB each */
     SOFTMAX_FLAT_VECTORS = 28, /* of a row in a flat run, at most */
-    SOFTMAX_RING = 4,          /* rows under way at the same time, and one */
+    SOFTMAX_RING = 4,          /* rows: the three under way, as a power of two */
 };
 
 /* The steps of a row, or of one chunk of it: the keys of `cut`. */
@@ -55,6 +55,40 @@ typedef struct softmax_ops {
     int flat_rows;
     int flat_min; /* columns */
 } softmax_ops;
+
+/* Two steps with the kind of mask as an argument, a constant once inlined. */
+typedef float softmax_maximum_fn(softmax_row row, softmax_cut cut, softmax_mask mask);
+typedef float softmax_weigh_fn(softmax_row row, softmax_cut cut, float base, softmax_mask mask);
+
+SATTN_INLINE float softmax_maximum_by_mask(softmax_maximum_fn *maximum_of, const softmax_row *row,
+                                           const softmax_cut *cut)
+{
+    switch (row->mask) {
+    case SOFTMAX_BOOL:
+        return maximum_of(*row, *cut, SOFTMAX_BOOL);
+    case SOFTMAX_BIAS:
+        return maximum_of(*row, *cut, SOFTMAX_BIAS);
+    case SOFTMAX_SHIFT:
+        return maximum_of(*row, *cut, SOFTMAX_SHIFT);
+    default:
+        return maximum_of(*row, *cut, SOFTMAX_UNMASKED);
+    }
+}
+
+SATTN_INLINE float softmax_weigh_by_mask(softmax_weigh_fn *weigh_of, const softmax_row *row,
+                                         const softmax_cut *cut, float base)
+{
+    switch (row->mask) {
+    case SOFTMAX_BOOL:
+        return weigh_of(*row, *cut, base, SOFTMAX_BOOL);
+    case SOFTMAX_BIAS:
+        return weigh_of(*row, *cut, base, SOFTMAX_BIAS);
+    case SOFTMAX_SHIFT:
+        return weigh_of(*row, *cut, base, SOFTMAX_SHIFT);
+    default:
+        return weigh_of(*row, *cut, base, SOFTMAX_UNMASKED);
+    }
+}
 
 /* Maximum and sum of one chunk. */
 typedef struct softmax_chunk {

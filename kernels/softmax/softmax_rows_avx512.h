@@ -15,7 +15,7 @@
 
 enum {
     LANES = 16,
-    ROWS = LANES,                   /* of a batch */
+    ROWS = LANES,                   /* of a flat run */
     MAXIMA = 4,                     /* vectors of maxima */
     STEP = SATTN_KEY_BLOCK / LANES, /* vectors per turn of the loops that store */
 };
@@ -96,16 +96,7 @@ SATTN_INLINE float maximum_of(softmax_row row, softmax_cut cut, softmax_mask mas
 
 static inline float maximum(const softmax_row *row, const softmax_cut *cut)
 {
-    switch (row->mask) {
-    case SOFTMAX_BOOL:
-        return maximum_of(*row, *cut, SOFTMAX_BOOL);
-    case SOFTMAX_BIAS:
-        return maximum_of(*row, *cut, SOFTMAX_BIAS);
-    case SOFTMAX_SHIFT:
-        return maximum_of(*row, *cut, SOFTMAX_SHIFT);
-    default:
-        return maximum_of(*row, *cut, SOFTMAX_UNMASKED);
-    }
+    return softmax_maximum_by_mask(maximum_of, row, cut);
 }
 
 /* The weights at columns j .. j + 15, as far as the row reaches. */
@@ -188,16 +179,7 @@ SATTN_INLINE float weigh_of(softmax_row row, softmax_cut cut, float base_value, 
 
 static inline float weigh(const softmax_row *row, const softmax_cut *cut, float base)
 {
-    switch (row->mask) {
-    case SOFTMAX_BOOL:
-        return weigh_of(*row, *cut, base, SOFTMAX_BOOL);
-    case SOFTMAX_BIAS:
-        return weigh_of(*row, *cut, base, SOFTMAX_BIAS);
-    case SOFTMAX_SHIFT:
-        return weigh_of(*row, *cut, base, SOFTMAX_SHIFT);
-    default:
-        return weigh_of(*row, *cut, base, SOFTMAX_UNMASKED);
-    }
+    return softmax_weigh_by_mask(weigh_of, row, cut, base);
 }
 
 SATTN_INLINE __m512 scaled(__m512 p, __m512 factor, __m512 least, bool has_least)

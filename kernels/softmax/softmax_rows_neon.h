@@ -89,16 +89,7 @@ SATTN_INLINE float maximum_of(softmax_row row, softmax_cut cut, softmax_mask mas
 
 static inline float maximum(const softmax_row *row, const softmax_cut *cut)
 {
-    switch (row->mask) {
-    case SOFTMAX_BOOL:
-        return maximum_of(*row, *cut, SOFTMAX_BOOL);
-    case SOFTMAX_BIAS:
-        return maximum_of(*row, *cut, SOFTMAX_BIAS);
-    case SOFTMAX_SHIFT:
-        return maximum_of(*row, *cut, SOFTMAX_SHIFT);
-    default:
-        return maximum_of(*row, *cut, SOFTMAX_UNMASKED);
-    }
+    return softmax_maximum_by_mask(maximum_of, row, cut);
 }
 
 /* The weights at columns j .. j + 3, as far as the row reaches. */
@@ -184,16 +175,7 @@ SATTN_INLINE float weigh_of(softmax_row row, softmax_cut cut, float base_value, 
 
 static inline float weigh(const softmax_row *row, const softmax_cut *cut, float base)
 {
-    switch (row->mask) {
-    case SOFTMAX_BOOL:
-        return weigh_of(*row, *cut, base, SOFTMAX_BOOL);
-    case SOFTMAX_BIAS:
-        return weigh_of(*row, *cut, base, SOFTMAX_BIAS);
-    case SOFTMAX_SHIFT:
-        return weigh_of(*row, *cut, base, SOFTMAX_SHIFT);
-    default:
-        return weigh_of(*row, *cut, base, SOFTMAX_UNMASKED);
-    }
+    return softmax_weigh_by_mask(weigh_of, row, cut, base);
 }
 
 SATTN_INLINE float32x4_t scaled(float32x4_t p, float32x4_t factor, float32x4_t least,

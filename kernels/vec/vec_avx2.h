@@ -39,6 +39,7 @@ SATTN_INLINE __m256 vec_load_tail_f32x8(const float *from, __m256i lanes)
 SATTN_INLINE void vec_store_tail_f32x8(float *to, __m256i lanes, __m256 value)
 {
     _mm256_maskstore_ps(to, lanes, value);
+    SATTN_WRITTEN(to, 8);
 }
 
 typedef struct vec_exp_table {

@@ -31,6 +31,17 @@
 #define SATTN_NO_UNROLL SATTN_PRAGMA(GCC unroll 1)
 #endif
 
+/* Tells MemorySanitizer that n floats were written: it does not know AVX's masked stores. */
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#define SATTN_WRITTEN(to, n) __msan_unpoison(to, (n) * sizeof(float))
+#endif
+#endif
+#if !defined(SATTN_WRITTEN)
+#define SATTN_WRITTEN(to, n) ((void)0)
+#endif
+
 /* Keeps loads and prefetches on both sides in source order; costs no instruction. */
 #define SATTN_KEEP_ORDER() __asm__ volatile("" ::: "memory")
 

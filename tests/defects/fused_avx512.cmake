@@ -1,13 +1,142 @@
 # SPDX-License-Identifier: MIT
 # Defects of the fused kernels for AVX-512.
 
-set(prefill sattn_fused_f32_avx512)
+# ---- prefill: masks, weights, storing
+set(steps KERNELS sattn_fused_f32_avx512 FILE kernels/fused/fused_prefill_avx512.h)
 
-sattn_defect(prefill_skipped_rescale KERNELS ${prefill} FILE kernels/fused/fused_prefill_avx512.h
+sattn_defect(skipped_rescale ${steps} GROUP rising-rows
   FROM [[_mm512_mask_mul_ps(value, rescaled, value, factor)]] TO [[value]])
-sattn_defect(prefill_skipped_sum_rescale KERNELS ${prefill} FILE kernels/fused/fused_prefill_avx512.h
+sattn_defect(skipped_sum_rescale ${steps} GROUP rising-rows
   FROM [[_mm512_mask_mul_ps(sum, rescaled, sum, factor)]] TO [[sum]])
-sattn_defect(prefill_wrong_lane_rescaled KERNELS ${prefill} FILE kernels/fused/fused_prefill_avx512.h
+sattn_defect(wrong_lane_rescaled ${steps} GROUP rising-rows
   FROM [[if (raised)
-        _mm512_store_ps(row_max, max);]] TO [[if (raised)
+        _mm512_store_ps(row_max, max);]]
+  TO [[if (raised)
         _mm512_store_ps(row_max, _mm512_permutexvar_ps(_mm512_set1_epi32(0), max));]])
+sattn_defect(minus_infinity_not_guarded ${steps} GROUP specials
+  FROM [[return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(max, lowest, _CMP_NEQ_UQ), max);]]
+  TO [[return max;]])
+sattn_defect(key_at_the_limit_stays_visible ${steps} GROUP causal
+  FROM [[_mm512_cmple_epi32_mask(end, _mm512_set1_epi32(j));]]
+  TO [[_mm512_cmplt_epi32_mask(end, _mm512_set1_epi32(j));]])
+sattn_defect(hidden_score_stays_nan ${steps} GROUP hidden-garbage
+  FROM [[_mm512_mask_add_ps(lowest, visible, _mm512_load_ps(s), bias)]]
+  TO [[_mm512_add_ps(_mm512_load_ps(s), bias)]])
+sattn_defect(mask_polarity ${steps} GROUP masks
+  FROM [[_mm_test_epi8_mask(bytes, bytes)]] TO [[_mm_testn_epi8_mask(bytes, bytes)]])
+sattn_defect(mask_low_bit_only ${steps} GROUP masks
+  FROM [[_mm_test_epi8_mask(bytes, bytes)]] TO [[_mm_test_epi8_mask(bytes, _mm_set1_epi8(1))]])
+sattn_defect(mask_read_beyond_its_end ${steps} GROUP masks
+  FROM [[_mm_maskz_loadu_epi8(keys, strip->mask_bool[r] + at);]]
+  TO [[_mm_loadu_si128((const __m128i *)(const void *)(strip->mask_bool[r] + at));]])
+sattn_defect(mask_tail_dropped ${steps} GROUP masks
+  FROM [[if (i >= n)
+                break;]]
+  TO [[if (i >= n - n % 2 && i > 0)
+                break;]])
+sattn_defect(seen_beyond_the_causal_limit ${steps} GROUP masks
+  FROM [[(prefill_add_bias(s, tile[i]) & causal)]]
+  TO [[(prefill_add_bias(s, tile[i]) | (causal & 0))]])
+sattn_defect(odd_key_not_summed ${steps} GROUP keys
+  FROM [[_mm512_add_ps(sum[0][vec], sum[1][vec]);]]
+  TO [[_mm512_add_ps(sum[0][vec], n_keys % 2 ? sum[1][vec] : sum[0][vec]);]])
+sattn_defect(sum_of_the_last_block_only ${steps} GROUP keys
+  FROM [[_mm512_add_ps(_mm512_load_ps(row_sum), block_sum)]] TO [[block_sum]])
+sattn_defect(last_row_not_stored ${steps} GROUP rows
+  FROM [[if (first + r < strip->n_rows)]] TO [[if (first + r + 1 < strip->n_rows)]])
+sattn_defect(one_column_too_many_stored ${steps} GROUP every-d_v
+  FROM [[vec_store_tail_f32x16(strip->o[first + r] + y, tail, tile[r]);]]
+  TO [[vec_store_tail_f32x16(strip->o[first + r] + y, (__mmask16)(tail << 1 | 1), tile[r]);]])
+sattn_defect(scale_applied_twice ${steps} GROUP every-d
+  FROM [[_mm512_mul_ps(scale, vec_load_tail_f32x16(rows[r] + x, tail));]]
+  TO [[_mm512_mul_ps(scale, _mm512_mul_ps(scale, vec_load_tail_f32x16(rows[r] + x, tail)));]])
+
+# ---- prefill: the two products
+set(tile KERNELS sattn_fused_f32_avx512 FILE kernels/fused/fused_f32_avx512.c)
+
+sattn_defect(tail_of_features_dropped ${tile} GROUP every-d
+  FROM [[if (step < n_steps)
+        tile_step(acc, n, n_vec, scalars, across, rows);]]
+  TO [[if (step < n_steps && what == OUTPUT)
+        tile_step(acc, n, n_vec, scalars, across, rows);]])
+sattn_defect(tail_of_keys_dropped ${tile} GROUP keys
+  FROM [[if (step < n_steps)
+        tile_step(acc, n, n_vec, scalars, across, rows);]]
+  TO [[if (step < n_steps && (what == SCORES || n_steps == 1))
+        tile_step(acc, n, n_vec, scalars, across, rows);]])
+sattn_defect(tail_of_columns_dropped ${tile} GROUP every-d_v
+  FROM [[    case 3:
+        tile(st, block, at, 3, n_vec, what);]]
+  TO [[    case 3:
+        tile(st, block, at, 2, n_vec, what);]])
+sattn_defect(output_of_the_last_block_only ${tile} GROUP keys
+  FROM [[_mm512_add_ps(_mm512_load_ps(to), acc[i][vec])]] TO [=[acc[i][vec]]=])
+sattn_defect(second_vector_takes_rows_of_the_first ${tile} GROUP rows
+  FROM [[acc[i][1] = _mm512_fmadd_ps(scalar, rows1, acc[i][1]);]]
+  TO [[acc[i][1] = _mm512_fmadd_ps(scalar, rows0, acc[i][1]);]])
+
+# ---- helpers
+sattn_defect(nan_score_weighs_nothing FILE kernels/vec/vec_avx512.h GROUP specials
+  KERNELS sattn_fused_f32_avx512 sattn_fused_f32_avx512_decode
+  FROM [[_mm512_set1_ps(SATTN_EXP_LOWEST), _CMP_NLT_UQ);]]
+  TO [[_mm512_set1_ps(SATTN_EXP_LOWEST), _CMP_GE_OQ);]])
+sattn_defect(weights_below_range_not_zero FILE kernels/vec/vec_avx512.h GROUP hidden-garbage
+  KERNELS sattn_fused_f32_avx512 sattn_fused_f32_avx512_decode
+  FROM [[return _mm512_maskz_scalef_ps(alive, p, n);]]
+  TO [[return _mm512_mask_scalef_ps(_mm512_set1_ps(0x1p-126f), alive, p, n);]])
+sattn_defect(two_columns_swapped_in_transposition FILE kernels/vec/vec_avx512.h GROUP tiles
+  KERNELS sattn_fused_f32_avx512
+  FROM [[rows[4 + b] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
+        rows[8 + b] = _mm512_shuffle_f32x4(even01, even23, 0xdd);]]
+  TO [[rows[8 + b] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
+        rows[4 + b] = _mm512_shuffle_f32x4(even01, even23, 0xdd);]])
+sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_avx512.h GROUP keys
+  KERNELS sattn_fused_f32_avx512_decode
+  FROM [[return _mm512_add_ps(_mm512_shuffle_ps(pair[0], pair[1], 0x88),
+                         _mm512_shuffle_ps(pair[0], pair[1], 0xdd));]]
+  TO [[return _mm512_add_ps(_mm512_shuffle_ps(pair[1], pair[0], 0x88),
+                         _mm512_shuffle_ps(pair[1], pair[0], 0xdd));]])
+
+# ---- decode
+set(decode KERNELS sattn_fused_f32_avx512_decode FILE kernels/fused/fused_f32_avx512_decode.c)
+
+sattn_defect(tail_of_features_dropped ${decode} GROUP every-d
+  FROM [[    if (tail)
+        acc =]]
+  TO [[    if (tail && whole == 0)
+        acc =]])
+sattn_defect(tail_of_features_dropped_in_groups ${decode} GROUP every-d
+  FROM [[    if (x == d)
+        return;]]
+  TO [[    if (x == d || x > 0)
+        return;]])
+sattn_defect(two_rows_swapped ${decode} GROUP groups
+  FROM [[_mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));
+    _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));]]
+  TO [[_mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));
+    _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));]])
+sattn_defect(maximum_of_another_row ${decode} GROUP groups
+  FROM [[n_keys == 8 ? 0x0101 : 0x1111, max_f32x16]]
+  TO [[n_keys == 8 ? 0x0101 : 0x1113, max_f32x16]])
+sattn_defect(maximum_over_keys_behind_the_last ${decode} GROUP masks
+  FROM [[_mm512_mask_max_ps(max_f32x16, real, s_f32x16, max_f32x16)]]
+  TO [[_mm512_max_ps(_mm512_loadu_ps(s + j), max_f32x16)]])
+sattn_defect(keys_behind_the_last_summed ${decode} GROUP keys
+  FROM [[_mm512_mask_add_ps(sum_f32x16, real, sum_f32x16, p_f32x16)]]
+  TO [[_mm512_add_ps(sum_f32x16, p_f32x16)]])
+sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
+  FROM [[st->row_sum[r] += vec_hsum_f32x16(sum_f32x16);]]
+  TO [[st->row_sum[r] = vec_hsum_f32x16(sum_f32x16);]])
+sattn_defect(weight_of_another_row ${decode} GROUP groups
+  FROM [[_mm512_set1_ps(s[r * FUSED_DECODE_KEYS]);]]
+  TO [[_mm512_set1_ps(s[(r > 0 ? r - 1 : 0) * FUSED_DECODE_KEYS]);]])
+sattn_defect(tail_of_keys_dropped ${decode} GROUP keys
+  FROM [[if (end - s > part)]] TO [[if (end - s > part + 1)]])
+sattn_defect(part_of_the_keys_not_added ${decode} GROUP keys
+  FROM [[for (int part = 1; part < n_parts; ++part)
+            sum =]]
+  TO [[for (int part = 2; part < n_parts; ++part)
+            sum =]])
+sattn_defect(column_behind_the_last_read ${decode} GROUP every-d_v
+  FROM [[vec_load_tail_f32x16(v + y * LANES, last);]]
+  TO [[_mm512_loadu_ps(v + y * LANES);]])

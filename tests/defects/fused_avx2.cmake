@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+# Defects of the fused kernels for AVX2.
+
+# ---- prefill: masks, weights, storing
+set(steps KERNELS sattn_fused_f32_avx2 FILE kernels/fused/fused_prefill_avx2.h)
+
+sattn_defect(skipped_rescale ${steps} GROUP rising-rows
+  FROM [[_mm256_mul_ps(_mm256_load_ps(o), factor)]] TO [[_mm256_load_ps(o)]])
+sattn_defect(skipped_sum_rescale ${steps} GROUP rising-rows
+  FROM [[_mm256_mul_ps(_mm256_load_ps(row_sum), factor)]] TO [[_mm256_load_ps(row_sum)]])
+sattn_defect(all_lanes_rescaled ${steps} GROUP rising-rows
+  FROM [[_mm256_and_ps(raised, _mm256_cmp_ps(old, lowest, _CMP_GT_OQ));]]
+  TO [[_mm256_cmp_ps(old, lowest, _CMP_GT_OQ);
+    if (_mm256_movemask_ps(rescaled))
+        _mm256_store_ps(row_sum, _mm256_mul_ps(_mm256_load_ps(row_sum), _mm256_set1_ps(0.5f)));]])
+sattn_defect(minus_infinity_not_guarded ${steps} GROUP specials
+  FROM [[return _mm256_and_ps(max, _mm256_cmp_ps(max, lowest, _CMP_NEQ_UQ));]] TO [[return max;]])
+sattn_defect(key_at_the_limit_stays_visible ${steps} GROUP causal
+  FROM [[_mm256_cmpgt_epi32(end, _mm256_set1_epi32(j));]]
+  TO [[_mm256_cmpgt_epi32(end, _mm256_set1_epi32(j - 1));]])
+sattn_defect(hidden_score_stays_nan ${steps} GROUP hidden-garbage
+  FROM [[_mm256_store_ps(s, _mm256_blendv_ps(lowest, score, visible));]]
+  TO [[_mm256_store_ps(s, score);]])
+sattn_defect(mask_polarity ${steps} GROUP masks
+  FROM [[return _mm256_and_ps(_mm256_castsi256_ps(hidden), _mm256_set1_ps(-INFINITY));]]
+  TO [[return _mm256_andnot_ps(_mm256_castsi256_ps(hidden), _mm256_set1_ps(-INFINITY));]])
+sattn_defect(mask_read_beyond_its_end ${steps} GROUP masks
+  FROM [[if (n == 8)
+        memcpy]]
+  TO [[if (n >= 4)
+        memcpy]])
+sattn_defect(mask_tail_dropped ${steps} GROUP masks
+  FROM [[bytes |= (uint64_t)strip->mask_bool[r][at + i] << 8 * i;]]
+  TO [[bytes |= (uint64_t)(i + 1 < n ? strip->mask_bool[r][at + i] : 1) << 8 * i;]])
+sattn_defect(seen_beyond_the_causal_limit ${steps} GROUP masks
+  FROM [[_mm256_or_si256(seen, _mm256_and_si256(visible, causal));]]
+  TO [[_mm256_or_si256(seen, visible);]])
+sattn_defect(odd_key_not_summed ${steps} GROUP keys
+  FROM [[_mm256_add_ps(sum[0][vec], sum[1][vec]);]]
+  TO [[_mm256_add_ps(sum[0][vec], n_keys % 2 ? sum[1][vec] : sum[0][vec]);]])
+sattn_defect(sum_of_the_last_block_only ${steps} GROUP keys
+  FROM [[_mm256_add_ps(_mm256_load_ps(row_sum), block_sum)]] TO [[block_sum]])
+sattn_defect(last_row_not_stored ${steps} GROUP rows
+  FROM [[if (first + r < strip->n_rows)]] TO [[if (first + r + 1 < strip->n_rows)]])
+sattn_defect(rows_of_columns_stored_whole ${steps} GROUP every-d_v
+  FROM [[vec_store_tail_f32x8(strip->o[first + r] + y, tail, tile[r]);]]
+  TO [[_mm256_storeu_ps(strip->o[first + r] + y, tile[r]);]])
+sattn_defect(scale_applied_twice ${steps} GROUP every-d
+  FROM [[_mm256_mul_ps(scale, vec_load_tail_f32x8(rows[r] + x, tail));]]
+  TO [[_mm256_mul_ps(scale, _mm256_mul_ps(scale, vec_load_tail_f32x8(rows[r] + x, tail)));]])
+
+# ---- prefill: the two products
+set(tile KERNELS sattn_fused_f32_avx2 FILE kernels/fused/fused_f32_avx2.c)
+
+sattn_defect(tail_of_features_dropped ${tile} GROUP every-d
+  FROM [[if (step < n_steps)
+        tile_step(acc, n, n_vec, scalars, across, rows);]]
+  TO [[if (step < n_steps && what == OUTPUT)
+        tile_step(acc, n, n_vec, scalars, across, rows);]])
+sattn_defect(tail_of_keys_dropped ${tile} GROUP keys
+  FROM [[if (step < n_steps)
+        tile_step(acc, n, n_vec, scalars, across, rows);]]
+  TO [[if (step < n_steps && (what == SCORES || n_steps == 1))
+        tile_step(acc, n, n_vec, scalars, across, rows);]])
+sattn_defect(tail_of_columns_dropped ${tile} GROUP every-d_v
+  FROM [[    case 3:
+        tile(st, block, at, 3, n_vec, what);]]
+  TO [[    case 3:
+        tile(st, block, at, 2, n_vec, what);]])
+sattn_defect(output_of_the_last_block_only ${tile} GROUP keys
+  FROM [[_mm256_add_ps(_mm256_load_ps(to), acc[i][vec])]] TO [=[acc[i][vec]]=])
+sattn_defect(second_vector_takes_rows_of_the_first ${tile} GROUP rows
+  FROM [[acc[i][1] = _mm256_fmadd_ps(scalar, rows1, acc[i][1]);]]
+  TO [[acc[i][1] = _mm256_fmadd_ps(scalar, rows0, acc[i][1]);]])
+
+# ---- helpers
+sattn_defect(nan_score_weighs_nothing FILE kernels/vec/vec_avx2.h GROUP specials
+  KERNELS sattn_fused_f32_avx2 sattn_fused_f32_avx2_decode
+  FROM [[_mm256_load_ps(table->lowest), _CMP_NLT_UQ);]]
+  TO [[_mm256_load_ps(table->lowest), _CMP_GE_OQ);]])
+sattn_defect(weights_below_range_not_zero FILE kernels/vec/vec_avx2.h GROUP hidden-garbage
+  KERNELS sattn_fused_f32_avx2 sattn_fused_f32_avx2_decode
+  FROM [[return _mm256_and_ps(_mm256_castsi256_ps(scaled), alive);]]
+  TO [[return _mm256_blendv_ps(_mm256_set1_ps(0x1p-126f), _mm256_castsi256_ps(scaled), alive);]])
+sattn_defect(two_columns_swapped_in_transposition FILE kernels/vec/vec_avx2.h GROUP tiles
+  KERNELS sattn_fused_f32_avx2
+  FROM [[rows[b] = _mm256_permute2f128_ps(quad[b], quad[4 + b], 0x20);
+        rows[4 + b] = _mm256_permute2f128_ps(quad[b], quad[4 + b], 0x31);]]
+  TO [[rows[4 + b] = _mm256_permute2f128_ps(quad[b], quad[4 + b], 0x20);
+        rows[b] = _mm256_permute2f128_ps(quad[b], quad[4 + b], 0x31);]])
+sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_avx2.h GROUP keys
+  KERNELS sattn_fused_f32_avx2_decode
+  FROM [[return _mm256_add_ps(_mm256_shuffle_ps(pair[0], pair[1], 0x88),
+                         _mm256_shuffle_ps(pair[0], pair[1], 0xdd));]]
+  TO [[return _mm256_add_ps(_mm256_shuffle_ps(pair[1], pair[0], 0x88),
+                         _mm256_shuffle_ps(pair[1], pair[0], 0xdd));]])
+
+# ---- decode
+set(decode KERNELS sattn_fused_f32_avx2_decode FILE kernels/fused/fused_f32_avx2_decode.c)
+
+sattn_defect(tail_of_features_dropped ${decode} GROUP every-d
+  FROM [[    if (x == d)
+        return;]]
+  TO [[    if (x == d || x > 0)
+        return;]])
+sattn_defect(feature_behind_the_last_read ${decode} GROUP every-d
+  FROM [[vec_load_tail_f32x8(k[j] + x, tail);]] TO [[_mm256_loadu_ps(k[j] + x);]])
+sattn_defect(two_rows_swapped ${decode} GROUP groups
+  FROM [[_mm_storeh_pi((__m64 *)(void *)(s + FUSED_DECODE_KEYS), low);
+        _mm_storel_pi((__m64 *)(void *)(s + 2 * FUSED_DECODE_KEYS), high);]]
+  TO [[_mm_storel_pi((__m64 *)(void *)(s + FUSED_DECODE_KEYS), high);
+        _mm_storeh_pi((__m64 *)(void *)(s + 2 * FUSED_DECODE_KEYS), low);]])
+sattn_defect(maximum_of_another_row ${decode} GROUP groups
+  FROM [[block_max[r] = lanes[r * n_keys];]]
+  TO [[block_max[r] = lanes[(r ^ (n_rows > 3)) * n_keys];]])
+sattn_defect(maximum_over_keys_behind_the_last ${decode} GROUP masks
+  FROM [[_mm256_blendv_ps(none, _mm256_loadu_ps(s + j), real_keys(n_keys, j))]]
+  TO [[_mm256_loadu_ps(s + j)]])
+sattn_defect(keys_behind_the_last_summed ${decode} GROUP keys
+  FROM [[_mm256_add_ps(sum_f32x8, _mm256_and_ps(p_f32x8, real));]]
+  TO [[_mm256_add_ps(sum_f32x8, p_f32x8);]])
+sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
+  FROM [[st->row_sum[r] += vec_hsum_f32x8(sum_f32x8);]]
+  TO [[st->row_sum[r] = vec_hsum_f32x8(sum_f32x8);]])
+sattn_defect(weight_of_another_row ${decode} GROUP groups
+  FROM [[_mm256_set1_ps(s[r * FUSED_DECODE_KEYS]);]]
+  TO [[_mm256_set1_ps(s[(r > 0 ? r - 1 : 0) * FUSED_DECODE_KEYS]);]])
+sattn_defect(tail_of_keys_dropped_in_wide_rows ${decode} GROUP every-d_v
+  FROM [[for (; j < step->n_keys; ++j)
+        av_keys]]
+  TO [[for (; j + 1 < step->n_keys; ++j)
+        av_keys]])
+sattn_defect(sums_of_the_block_before ${decode} GROUP every-d_v
+  FROM [[_mm256_storeu_ps(step->sum + i, _mm256_setzero_ps());]] TO [[;]])
+sattn_defect(tail_of_columns_dropped ${decode} GROUP every-d_v
+  FROM [[if (step->has_tail)
+        av_tile]]
+  TO [[if (step->has_tail && step->n_vecs < 3)
+        av_tile]])

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+# Defects of the fused kernels for NEON.
+
+# ---- prefill
+set(prefill KERNELS sattn_fused_f32_neon FILE kernels/fused/fused_f32_neon.c)
+
+sattn_defect(skipped_rescale ${prefill} GROUP rising-rows
+  FROM [[vst1q_f32(o, vmulq_f32(vld1q_f32(o), factor));]] TO [[]])
+sattn_defect(skipped_sum_rescale ${prefill} GROUP rising-rows
+  FROM [[vst1q_f32(st->row_sum + r, vmulq_f32(vld1q_f32(st->row_sum + r), factor));]] TO [[]])
+sattn_defect(all_lanes_raised ${prefill} GROUP rising-rows
+  FROM [[vst1q_f32(st->row_max + r, vbslq_f32(is_due, block, old));]]
+  TO [[vst1q_f32(st->row_max + r, block);]])
+sattn_defect(minus_infinity_not_guarded ${prefill} GROUP specials
+  FROM [[m[c] = vbslq_f32(vceqq_f32(m[c], vdupq_n_f32(-INFINITY)), vdupq_n_f32(0.0f), m[c]);]]
+  TO [[]])
+sattn_defect(key_at_the_limit_stays_visible ${prefill} GROUP causal
+  FROM [[vbslq_f32(vcgtq_s32(end, vdupq_n_s32(j)), vld1q_f32(s), hidden)]]
+  TO [[vbslq_f32(vcgeq_s32(end, vdupq_n_s32(j)), vld1q_f32(s), hidden)]])
+sattn_defect(hidden_score_stays_nan ${prefill} GROUP hidden-garbage
+  FROM [[vst1q_f32(s, vbslq_f32(is_hidden, hidden, vaddq_f32(vld1q_f32(s), added)));]]
+  TO [[vst1q_f32(s, vaddq_f32(vld1q_f32(s), added));]])
+sattn_defect(mask_polarity ${prefill} GROUP masks
+  FROM [[vbslq_f32(is_shown, vdupq_n_f32(0.0f), vdupq_n_f32(-INFINITY))]]
+  TO [[vbslq_f32(is_shown, vdupq_n_f32(-INFINITY), vdupq_n_f32(0.0f))]])
+sattn_defect(mask_read_beyond_its_end ${prefill} GROUP masks
+  FROM [[memcpy(&words[i], rows[i] + at, (size_t)n);]] TO [[memcpy(&words[i], rows[i] + at, 4);]])
+sattn_defect(mask_of_the_key_before ${prefill} GROUP masks
+  FROM [[vdupq_n_u32(0xffu << 8 * u)]] TO [[vdupq_n_u32(0xffu << 8 * (u > 0 ? u - 1 : 0))]])
+sattn_defect(seen_beyond_the_causal_limit ${prefill} GROUP masks
+  FROM [[vbicq_u32(vcgtq_s32(end, vdupq_n_s32(j + u)), is_hidden)]] TO [[vmvnq_u32(is_hidden)]])
+sattn_defect(odd_key_not_summed ${prefill} GROUP keys
+  FROM [[if (left > 0)
+                sum[c] = vaddq_f32(sum[c], weigh_one(s + c * VEC, m[c]));]]
+  TO [[if (left > 0)
+                weigh_one(s + c * VEC, m[c]);]])
+sattn_defect(sum_of_the_last_block_only ${prefill} GROUP keys
+  FROM [[vst1q_f32(row_sum, vaddq_f32(vld1q_f32(row_sum), sum[c]));]]
+  TO [[vst1q_f32(row_sum, sum[c]);]])
+sattn_defect(scale_not_applied_to_the_tail ${prefill} GROUP every-d
+  FROM [[vmulq_f32(columns[u], scales)]]
+  TO [[n < VEC ? columns[u] : vmulq_f32(columns[u], scales)]])
+sattn_defect(tail_of_features_dropped ${prefill} GROUP every-d
+  FROM [[for (; x < d; ++x) {]] TO [[for (; x < d && whole == 0; ++x) {]])
+sattn_defect(wrong_feature_by_lane ${prefill} GROUP every-d
+  FROM [[sum[u][1] = vec_fma_lane_f32x4(sum[u][1], q1, k_vec[u], lane);]]
+  TO [[sum[u][1] = vec_fma_lane_f32x4(sum[u][1], q1, k_vec[u], lane ^ 1);]])
+sattn_defect(key_behind_the_last_read ${prefill} GROUP keys
+  FROM [[j + u < block->n_keys ? j + u : block->n_keys - 1;]] TO [[j + u;]])
+sattn_defect(tail_of_keys_dropped ${prefill} GROUP keys
+  FROM [[for (; left > 0; --left) {]] TO [[for (; left > 1; --left) {]])
+sattn_defect(overlapping_columns_added_twice ${prefill} GROUP every-d_v
+  FROM [[if (u >= first && u < n) {]] TO [[if (u < n) {]])
+sattn_defect(output_of_the_last_block_only ${prefill} GROUP keys
+  FROM [[vst1q_f32(o + VEC, vaddq_f32(vld1q_f32(o + VEC), sum[u][1]));]]
+  TO [[vst1q_f32(o + VEC, sum[u][1]);]])
+sattn_defect(last_row_not_stored ${prefill} GROUP rows
+  FROM [[if (u < n)
+                    vst1q_f32(strip->o[r + u] + y, m[u]);]]
+  TO [[if (u + 1 < n)
+                    vst1q_f32(strip->o[r + u] + y, m[u]);]])
+sattn_defect(one_column_too_many_stored ${prefill} GROUP every-d_v
+  FROM [[for (; y + VEC <= st->d_v; y += VEC) {
+            float32x4_t m[4];]]
+  TO [[for (; y + VEC <= st->d_v + 1; y += VEC) {
+            float32x4_t m[4];]])
+sattn_defect(tail_of_columns_dropped ${prefill} GROUP every-d_v
+  FROM [[for (; y < st->d_v; ++y)
+            for]]
+  TO [[for (; y + 1 < st->d_v; ++y)
+            for]])
+
+# ---- helpers
+sattn_defect(nan_score_weighs_nothing FILE kernels/vec/vec_neon.h GROUP specials
+  KERNELS sattn_fused_f32_neon sattn_fused_f32_neon_decode
+  FROM [[vcltq_f32(t, vdupq_n_f32(SATTN_EXP_LOWEST)); /* false for a NaN */]]
+  TO [[vmvnq_u32(vcgeq_f32(t, vdupq_n_f32(SATTN_EXP_LOWEST)));]])
+sattn_defect(weights_below_range_not_zero FILE kernels/vec/vec_neon.h GROUP hidden-garbage
+  KERNELS sattn_fused_f32_neon sattn_fused_f32_neon_decode
+  FROM [[return vreinterpretq_f32_u32(vbicq_u32(scaled, is_below));]]
+  TO [[return vbslq_f32(is_below, vdupq_n_f32(0x1p-126f), vreinterpretq_f32_u32(scaled));]])
+sattn_defect(two_columns_swapped_in_transposition FILE kernels/vec/vec_neon.h GROUP tiles
+  KERNELS sattn_fused_f32_neon
+  FROM [[m[0] = vreinterpretq_f32_f64(vtrn1q_f64(ac_lo, bd_lo));
+    m[1] = vreinterpretq_f32_f64(vtrn1q_f64(ac_hi, bd_hi));]]
+  TO [[m[1] = vreinterpretq_f32_f64(vtrn1q_f64(ac_lo, bd_lo));
+    m[0] = vreinterpretq_f32_f64(vtrn1q_f64(ac_hi, bd_hi));]])
+sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_neon.h GROUP keys
+  KERNELS sattn_fused_f32_neon_decode
+  FROM [[return vpaddq_f32(vpaddq_f32(rows[0], rows[1]), vpaddq_f32(rows[2], rows[3]));]]
+  TO [[return vpaddq_f32(vpaddq_f32(rows[0], rows[2]), vpaddq_f32(rows[1], rows[3]));]])
+
+# ---- decode
+set(decode KERNELS sattn_fused_f32_neon_decode FILE kernels/fused/fused_f32_neon_decode.c)
+
+sattn_defect(tail_of_features_dropped ${decode} GROUP every-d
+  FROM [[    if (x < d)
+        dot_step]]
+  TO [[    if (x < d && x == 0)
+        dot_step]])
+sattn_defect(feature_behind_the_last_read ${decode} GROUP every-d
+  FROM [[vec_load_tail_f32x4(k[j] + x, n);]] TO [[vld1q_f32(k[j] + x);]])
+sattn_defect(key_behind_the_last_read ${decode} GROUP keys
+  FROM [[j + i < block->n_keys ? j + i : block->n_keys - 1;]] TO [[j + i;]])
+sattn_defect(two_rows_swapped ${decode} GROUP groups
+  FROM [[vst1q_f32(s + row * FUSED_DECODE_KEYS + j + i, sums);]]
+  TO [[vst1q_f32(s + (n_rows == 4 ? row ^ 1 : row) * FUSED_DECODE_KEYS + j + i, sums);]])
+sattn_defect(maximum_of_another_row ${decode} GROUP groups
+  FROM [[vmaxnmvq_f32(max[row]);]] TO [[vmaxnmvq_f32(max[row > 0 ? row - 1 : 0]);]])
+sattn_defect(maximum_over_keys_behind_the_last ${decode} GROUP masks
+  FROM [[vbslq_f32(vec_tail_m4(n_keys - j), vld1q_f32(s + j), none)]] TO [[vld1q_f32(s + j)]])
+sattn_defect(keys_behind_the_last_summed ${decode} GROUP keys
+  FROM [[vbslq_f32(vec_tail_m4(n_keys - j), all, vdupq_n_f32(0.0f));]] TO [[all;]])
+sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
+  FROM [[st->row_sum[r] += vaddvq_f32(sum);]] TO [[st->row_sum[r] = vaddvq_f32(sum);]])
+sattn_defect(weight_of_another_row ${decode} GROUP groups
+  FROM [[vec_fma_lane_f32x4(acc[r * n_vecs + y], v_vec, p[r], lane);]]
+  TO [[vec_fma_lane_f32x4(acc[r * n_vecs + y], v_vec, p[r > 0 ? r - 1 : 0], lane);]])
+sattn_defect(tail_of_keys_dropped ${decode} GROUP keys
+  FROM [[for (; left > 0; --left, ++s, v += step->v_stride) {]]
+  TO [[for (; left > 1; --left, ++s, v += step->v_stride) {]])
+sattn_defect(overlapping_columns_added_twice ${decode} GROUP every-d_v
+  FROM [[if (y < n_done)
+            continue;]]
+  TO [[]])
+sattn_defect(tail_of_columns_dropped ${decode} GROUP every-d_v
+  FROM [[if (step->n_tail)]] TO [[if (step->n_tail > 1)]])

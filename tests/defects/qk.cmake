@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+# Defects of the qk kernels.
+
+set(scalar sattn_qk_f32_scalar)
+set(prefill sattn_qk_f32_avx2 sattn_qk_f32_avx512 sattn_qk_f32_neon)
+set(decode sattn_qk_f32_avx2_decode sattn_qk_f32_avx512_decode sattn_qk_f32_neon_decode)
+set(every ${scalar} ${prefill} ${decode})
+
+# ---- qk_strip.h: which row is where
+set(strip KERNELS ${every} FILE kernels/qk/qk_strip.h)
+
+sattn_defect(wrong_head_of_group ${strip} GROUP groups
+  FROM [[a->q + g * a->q_group_stride + i * a->q_stride;]]
+  TO [[a->q + (g > 0 ? g - 1 : 0) * a->q_group_stride + i * a->q_stride;]])
+sattn_defect(head_of_next_strip ${strip} GROUP groups
+  FROM [[int64_t g = first % a->n_group;]]
+  TO [[int64_t g = 0;]])
+sattn_defect(score_row_stride_ignored ${strip} GROUP layouts
+  FROM [[a->s + g * a->s_group_stride + i * a->s_stride;]]
+  TO [[a->s + g * a->s_group_stride + i * a->j1;]])
+sattn_defect(rows_counted_from_zero ${strip} GROUP ranges
+  FROM [[int64_t i = a->i0 + first / a->n_group;]]
+  TO [[int64_t i = first / a->n_group;]])
+
+# ---- qk_prefill.h
+set(panels KERNELS ${prefill} FILE kernels/qk/qk_prefill.h)
+
+sattn_defect(last_chunk_missing ${panels} GROUP keys
+  FROM [[first < a->j1; first += chunk) {]]
+  TO [[first < a->j1 && (first == a->j0 || a->j1 - first > 1); first += chunk) {]])
+sattn_defect(second_chunk_reads_the_first_keys ${panels} GROUP tiles
+  FROM [[a->k + (first + j) * a->k_stride, a->k_stride,]]
+  TO [[a->k + (a->j0 + j) * a->k_stride, a->k_stride,]])
+sattn_defect(query_rows_of_the_strip_before ${panels} GROUP tiles
+  FROM [[if (!single || first == a->j0) {]]
+  TO [[if (row == 0 || first == a->j0) {]])
+sattn_defect(softcap_skipped ${panels} GROUP softcap
+  FROM [[a->softcap != 0.0f && r < panel->n_rows;]]
+  TO [[a->softcap > 1.0f && r < panel->n_rows;]])
+sattn_defect(softcap_of_the_first_panel_only ${panels} GROUP anything
+  FROM [[ops->cap(panel->s[r] + panel->j, panel->n_keys, a->softcap);]]
+  TO [[ops->cap(panel->s[r] + first, panel->n_keys, a->softcap);]])
+sattn_defect(scale_applied_twice ${panels} GROUP scales
+  FROM [[to[x] = scale * from[x];]] TO [[to[x] = scale * (scale * from[x]);]])
+sattn_defect(last_feature_dropped ${panels} GROUP features
+  FROM [[for (int64_t x = 0; x < d; ++x)
+            to[x] = scale]]
+  TO [[for (int64_t x = 0; x + 1 < d; ++x)
+            to[x] = scale]])
+sattn_defect(rest_of_keys_in_one_vector ${panels} GROUP keys
+  FROM [[if (panel->n_keys > lanes)]] TO [[if (panel->n_keys > lanes + 1)]])
+sattn_defect(tile_of_three_rows_as_two ${panels} GROUP features
+  FROM [[tile(panel, r, 3, n_vec);]] TO [[tile(panel, r, 2, n_vec);]])
+
+# ---- qk_decode.h
+set(groups KERNELS ${decode} FILE kernels/qk/qk_decode.h)
+
+sattn_defect(last_block_missing ${groups} GROUP equal-places
+  FROM [[j < a->j1; j += block) {]]
+  TO [[j < a->j1 && (j == a->j0 || j + 32 < a->j1); j += block) {]])
+sattn_defect(key_behind_the_last_read ${groups} GROUP keys
+  FROM [[(i < n_left ? stride : 0)]] TO [[stride]])
+sattn_defect(k_row_stride_ignored ${groups} GROUP layouts
+  FROM [[{.k_stride = a->k_stride,]] TO [[{.k_stride = a->d,]])
+sattn_defect(scores_of_the_range_from_zero ${groups} GROUP ranges
+  FROM [[group.s[i] = strip->s[r + i] + j;]] TO [[group.s[i] = strip->s[r + i] + (j - a->j0);]])
+sattn_defect(queries_of_the_first_group ${groups} GROUP rows
+  FROM [[group.q = q + r * q_pitch;]] TO [[group.q = q;]])
+sattn_defect(softcap_of_the_first_row_only ${groups} GROUP softcap
+  FROM [[a->softcap != 0.0f && i < group.n_rows; ++i)]] TO [[a->softcap != 0.0f && i < 1; ++i)]])
+sattn_defect(query_read_beyond_its_end ${groups} GROUP features
+  FROM [[x + lane < d ? scale * from[x + lane] : 0.0f;]] TO [[scale * from[x + lane];]])
+sattn_defect(scale_applied_twice ${groups} GROUP scales
+  FROM [[x + lane < d ? scale * from[x + lane] : 0.0f;]]
+  TO [[x + lane < d ? scale * (scale * from[x + lane]) : 0.0f;]])
+
+# ---- scalar
+set(plain KERNELS ${scalar} FILE kernels/qk/qk_plain.h)
+
+sattn_defect(two_keys_swapped ${plain} GROUP keys
+  FROM [[s1 = plain_multiply_add(q[x], k1[x], s1);
+        s2 = plain_multiply_add(q[x], k2[x], s2);]]
+  TO [[s2 = plain_multiply_add(q[x], k1[x], s2);
+        s1 = plain_multiply_add(q[x], k2[x], s1);]])
+sattn_defect(tail_of_keys_dropped ${plain} GROUP keys
+  FROM [[if (n > 2)
+        s[2] = s2;]]
+  TO [[if (n > 3)
+        s[2] = s2;]])
+sattn_defect(tail_of_features_dropped ${plain} GROUP features
+  FROM [[for (int64_t x = 0; x < d; ++x) {]]
+  TO [[for (int64_t x = 0; x < (d > 4 ? d - d % 4 : d); ++x) {]])
+sattn_defect(key_behind_the_last_read ${plain} GROUP keys
+  FROM [[k + (n > 1 ? k_stride : 0);]] TO [[k + k_stride;]])
+sattn_defect(one_score_too_many_written ${plain} GROUP keys
+  FROM [[    if (n > 3)
+        s[3] = s3;]]
+  TO [[    s[3] = s3;]])
+sattn_defect(k_row_stride_ignored ${plain} GROUP layouts
+  FROM [[plain_score(s + first + j, q, k + j * a->k_stride, a->k_stride,]]
+  TO [[plain_score(s + first + j, q, k + j * a->k_stride, a->d,]])
+sattn_defect(softcap_skipped ${plain} GROUP softcap
+  FROM [[if (a->softcap != 0.0f)]] TO [[if (a->softcap > 1.0f)]])
+sattn_defect(small_scores_capped_too ${plain} GROUP capped-specials
+  FROM [[fabsf(share) < QK_CAP_SMALL ? UINT32_MAX : 0;]] TO [[0;]])
+sattn_defect(large_scores_not_capped ${plain} GROUP softcap
+  FROM [[fabsf(share) < QK_CAP_SMALL ? UINT32_MAX : 0;]]
+  TO [[fabsf(share) < 16 * QK_CAP_SMALL ? UINT32_MAX : 0;]])
+sattn_defect(scale_after_the_sum ${plain} GROUP scale-before-sum
+  FROM [[plain_block(a, strip.s[r], q + r * a->d, first, n);]]
+  TO [[{
+                    sattn_qk_args raw = *a;
+                    raw.softcap = 0.0f;
+                    plain_block(&raw, strip.s[r], strip.q[r], first, n);
+                    for (int j = 0; j < n; ++j)
+                        strip.s[r][first + j] *= a->scale;
+                    if (a->softcap != 0.0f)
+                        plain_cap(strip.s[r] + first, n, a->softcap);
+                }]])
+sattn_defect(last_block_missing ${plain} GROUP tiles
+  FROM [[first < a->j1; first += SATTN_KEY_BLOCK) {]]
+  TO [[first < a->j1 && (first == a->j0 || first + 1 < a->j1); first += SATTN_KEY_BLOCK) {]])
+
+# ---- AVX-512
+set(tile KERNELS sattn_qk_f32_avx512 FILE kernels/qk/qk_f32_avx512.c)
+set(cap KERNELS sattn_qk_f32_avx512 sattn_qk_f32_avx512_decode FILE kernels/qk/qk_cap_avx512.h)
+set(few KERNELS sattn_qk_f32_avx512_decode FILE kernels/qk/qk_f32_avx512_decode.c)
+
+sattn_defect(key_behind_the_last_packed ${tile} GROUP keys
+  FROM [[j < n ? vec_load_tail_f32x16(k + j * k_stride, tail) : _mm512_setzero_ps();]]
+  TO [[vec_load_tail_f32x16(k + j * k_stride, tail);]])
+sattn_defect(tail_of_features_dropped ${tile} GROUP features
+  FROM [[if (x < d)
+        tile_step(acc, q, x, k, n_rows, n_vec);]]
+  TO [[if (x < d && d == 1)
+        tile_step(acc, q, x, k, n_rows, n_vec);]])
+sattn_defect(one_score_too_many_written ${tile} GROUP keys
+  FROM [[vec_tail_m16(panel->n_keys - (n_vec - 1) * LANES);]]
+  TO [[vec_tail_m16(panel->n_keys + 1 - (n_vec - 1) * LANES);]])
+sattn_defect(second_vector_takes_keys_of_the_first ${tile} GROUP keys
+  FROM [[acc[r][1] = _mm512_fmadd_ps(q_all, k1, acc[r][1]);]]
+  TO [[acc[r][1] = _mm512_fmadd_ps(q_all, k0, acc[r][1]);]])
+sattn_defect(small_scores_capped_too ${cap} GROUP capped-specials
+  FROM [[_mm512_mask_mov_ps(capped, is_small, score)]] TO [[capped]])
+sattn_defect(tail_not_capped ${cap} GROUP softcap
+  FROM [[j < n; j += CAP_LANES,]] TO [[j + CAP_LANES <= n; j += CAP_LANES,]])
+sattn_defect(small_negative_scores_not_capped ${cap} GROUP softcap
+  FROM [[_mm512_abs_ps(share)]] TO [[share]])
+sattn_defect(tail_of_features_dropped ${few} GROUP primes
+  FROM [[    if (tail)
+        acc =]]
+  TO [[    if (tail && whole == 0)
+        acc =]])
+sattn_defect(second_half_of_keys_from_the_first ${few} GROUP keys
+  FROM [[qk_decode_keys(rows, k + HALF * stride, stride, left - HALF, HALF);]]
+  TO [[qk_decode_keys(rows, k, stride, left - HALF, HALF);]])
+sattn_defect(one_score_too_many_written ${few} GROUP keys
+  FROM [[_mm256_movm_epi32((__mmask8)vec_tail_m16(n_left));]]
+  TO [[_mm256_movm_epi32((__mmask8)vec_tail_m16(n_left + 1));]])
+sattn_defect(two_rows_swapped ${few} GROUP rows
+  FROM [[_mm_storeu_ps(s[1] + j, _mm512_extractf32x4_ps(tile_f32x16, 1));
+    _mm_storeu_ps(s[2] + j, _mm512_extractf32x4_ps(tile_f32x16, 2));]]
+  TO [[_mm_storeu_ps(s[2] + j, _mm512_extractf32x4_ps(tile_f32x16, 1));
+    _mm_storeu_ps(s[1] + j, _mm512_extractf32x4_ps(tile_f32x16, 2));]])
+
+# ---- AVX2
+set(tile KERNELS sattn_qk_f32_avx2 FILE kernels/qk/qk_f32_avx2.c)
+set(cap KERNELS sattn_qk_f32_avx2 sattn_qk_f32_avx2_decode FILE kernels/qk/qk_cap_avx2.h)
+set(few KERNELS sattn_qk_f32_avx2_decode FILE kernels/qk/qk_f32_avx2_decode.c)
+
+sattn_defect(key_behind_the_last_packed ${tile} GROUP keys
+  FROM [[j < n ? vec_load_tail_f32x8(k + j * k_stride, tail) : _mm256_setzero_ps();]]
+  TO [[vec_load_tail_f32x8(k + j * k_stride, tail);]])
+sattn_defect(tail_of_features_dropped ${tile} GROUP features
+  FROM [[if (x < d)
+        tile_step(acc, q, x, k, n_rows, n_vec);]]
+  TO [[if (x < d && d == 1)
+        tile_step(acc, q, x, k, n_rows, n_vec);]])
+sattn_defect(one_score_too_many_written ${tile} GROUP keys
+  FROM [[vec_tail_m8(panel->n_keys - (n_vec - 1) * LANES);]]
+  TO [[vec_tail_m8(panel->n_keys + 1 - (n_vec - 1) * LANES);]])
+sattn_defect(second_vector_takes_keys_of_the_first ${tile} GROUP keys
+  FROM [[acc[r][1] = _mm256_fmadd_ps(q_all, k1, acc[r][1]);]]
+  TO [[acc[r][1] = _mm256_fmadd_ps(q_all, k0, acc[r][1]);]])
+sattn_defect(small_scores_capped_too ${cap} GROUP capped-specials
+  FROM [[_mm256_blendv_ps(capped, score, is_small)]] TO [[capped]])
+sattn_defect(tail_not_capped ${cap} GROUP softcap
+  FROM [[j < n; j += CAP_LANES,]] TO [[j + CAP_LANES <= n; j += CAP_LANES,]])
+sattn_defect(small_negative_scores_not_capped ${cap} GROUP softcap
+  FROM [[_mm256_andnot_ps(_mm256_set1_ps(-0.0f), share)]] TO [[share]])
+sattn_defect(tail_of_features_dropped ${few} GROUP features
+  FROM [[    if (x == d)
+        return;]]
+  TO [[    if (x == d || x > 0)
+        return;]])
+sattn_defect(one_score_too_many_written ${few} GROUP keys
+  FROM [[const __m256i lanes = vec_tail_m8(n_left);]]
+  TO [[const __m256i lanes = vec_tail_m8(n_left + 1);]])
+sattn_defect(part_of_a_tile_stored_whole ${few} GROUP keys
+  FROM [[if (n - j >= n_keys)]] TO [[if (n - j >= n_keys / 2)]])
+sattn_defect(two_rows_swapped ${few} GROUP rows
+  FROM [[_mm_storeh_pi((__m64 *)(void *)(s[1] + j), low);
+        _mm_storel_pi((__m64 *)(void *)(s[2] + j), high);]]
+  TO [[_mm_storel_pi((__m64 *)(void *)(s[1] + j), high);
+        _mm_storeh_pi((__m64 *)(void *)(s[2] + j), low);]])
+
+# ---- NEON
+set(tile KERNELS sattn_qk_f32_neon FILE kernels/qk/qk_f32_neon.c)
+set(cap KERNELS sattn_qk_f32_neon sattn_qk_f32_neon_decode FILE kernels/qk/qk_cap_neon.h)
+set(few KERNELS sattn_qk_f32_neon_decode FILE kernels/qk/qk_f32_neon_decode.c)
+
+sattn_defect(key_behind_the_last_packed ${tile} GROUP keys
+  FROM [[(j + i < n_keys ? j + i : n_keys - 1)]] TO [[(j + i)]])
+sattn_defect(tail_of_features_dropped ${tile} GROUP features
+  FROM [[if (rest > 1)]] TO [[if (rest > 2)]])
+sattn_defect(wrong_feature_by_lane ${tile} GROUP features
+  FROM [[vec_fma_lane_f32x4(acc[r][1], k1, q_vec[r], lane);]]
+  TO [[vec_fma_lane_f32x4(acc[r][1], k1, q_vec[r], lane ^ 1);]])
+sattn_defect(one_score_too_many_written ${tile} GROUP keys
+  FROM [[panel->n_keys - (n_vec - 1) * LANES;]] TO [[panel->n_keys + 1 - (n_vec - 1) * LANES;]])
+sattn_defect(second_vector_takes_keys_of_the_first ${tile} GROUP keys
+  FROM [[vld1q_f32(k + lane * WIDTH + LANES)]] TO [[vld1q_f32(k + lane * WIDTH)]])
+sattn_defect(small_scores_capped_too ${cap} GROUP capped-specials
+  FROM [[vbslq_f32(is_small, score, capped)]] TO [[capped]])
+sattn_defect(tail_not_capped ${cap} GROUP softcap
+  FROM [[j < n; j += CAP_LANES,]] TO [[j + CAP_LANES <= n; j += CAP_LANES,]])
+sattn_defect(small_negative_scores_not_capped ${cap} GROUP softcap
+  FROM [[vabsq_f32(share)]] TO [[share]])
+sattn_defect(third_of_a_tail_not_stored ${cap} GROUP keys
+  FROM [[if (n > 2)]] TO [[if (n > 3)]])
+sattn_defect(tail_of_features_dropped ${few} GROUP features
+  FROM [[    if (x < d)
+        dot_step]]
+  TO [[    if (x < d && x == 0)
+        dot_step]])
+sattn_defect(feature_behind_the_last_read ${few} GROUP features
+  FROM [[vec_load_tail_f32x4(k[j] + x, n);]] TO [[vld1q_f32(k[j] + x);]])
+sattn_defect(one_score_too_many_written ${few} GROUP keys
+  FROM [[n - j - i);]] TO [[n - j - i + 1);]])
+sattn_defect(two_rows_swapped ${few} GROUP rows
+  FROM [[qk_store_tail(group->s[r] + j + i,]]
+  TO [[qk_store_tail(group->s[n_rows == 4 ? r ^ 1 : r] + j + i,]])
