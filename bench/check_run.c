@@ -366,25 +366,13 @@ static int check_attentions(sattn_check_run *run, sattn_progress *line)
 
 /* ---- exp and tanh */
 
-/* The largest error over all of f32 that a row's note states ("0.90 ULP"; tests/test_sweep.c proves
- * it, docs/numerics.md tells how it came about); 0 if it states none. */
-static double array_bound(const sattn_kernel *row)
-{
-    const char *at = strstr(row->note, " ULP");
-    if (!at)
-        return 0;
-    while (at > row->note && strchr("0123456789.", at[-1]))
-        --at;
-    return strtod(at, NULL);
-}
-
 static void check_array(const sattn_check_variant *variant, const float *x, float *y, int64_t n,
                         sattn_check_entry *entry)
 {
     const bool is_exp = variant->row->op == SATTN_OP_exp;
     const sattn_options options = {.kernels = variant->kernel};
     const sattn_verify_place at = {0};
-    const double bound = array_bound(variant->row);
+    const double bound = sattn_kernel_stated_ulp(variant->row);
     if (!(bound > 0)) {
         refuse(entry, "the note of its registry row states no error in ULP");
         return;

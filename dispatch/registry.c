@@ -3,7 +3,9 @@
  * registry.c: the table of kernels, and the choice of one: a pure function of its arguments. */
 #include "dispatch/registry.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const sattn_kernel rows[] = {
@@ -35,6 +37,16 @@ const sattn_kernel *sattn_kernel_by_name(const char *name)
         if (strcmp(rows[i].name, name) == 0)
             return &rows[i];
     return NULL;
+}
+
+double sattn_kernel_stated_ulp(const sattn_kernel *kernel)
+{
+    const char *at = strstr(kernel->note, " ULP");
+    if (!at)
+        return NAN;
+    while (at > kernel->note && strchr("0123456789.", at[-1]))
+        --at;
+    return strtod(at, NULL);
 }
 
 const char *sattn_op_name(sattn_op op)

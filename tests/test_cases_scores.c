@@ -81,7 +81,8 @@ static void make_scored(test_run *run, scored_call *c, int variant)
     case_fill_normal(c->v, KV_HEADS * N_K * D_V, run->seed, 3);
     case_fill_normal(c->bias, N_Q * N_K, run->seed, 4);
     for (int64_t at = 0; at < N_Q * N_K; ++at) {
-        c->allow[at] = at * 5 % 8 > 2 && at / N_K != 3; /* row 3 sees nothing */
+        /* Row 3 sees nothing, nobody sees key 11. */
+        c->allow[at] = at * 5 % 8 > 2 && at / N_K != 3 && at % N_K != 11;
         c->bias[at] = c->allow[at] ? c->bias[at] : -INFINITY;
     }
     c->n_valid = variant & 8 ? 0 : N_K - 17;
@@ -163,6 +164,8 @@ void case_scores_stages(test_run *run)
                 continue;
             make_scored(run, &plain, variant);
             make_scored(run, &c, variant);
+            if (variant & 6 && stage >= SATTN_SCORES_BIASED)
+                plain.k[11 * D] = c.k[11 * D] = NAN; /* a score that no stage may show */
             c.args = with_scores(c.args, scores, (sattn_scores_stage)stage);
             case_fill(scores, N_SCORES, NAN);
             if (!case_attend(run, "without scores", &plain.args) ||

@@ -64,7 +64,7 @@ static void make_call(call *c, int variant)
         .causal = variant & 1,
         .has_window = variant & 2,
         .window_left = variant & 4 ? 40 : 200,
-        .window_right = 5,
+        .window_right = variant & 8 ? 5 : -1,
         .softcap = variant & 8 ? 3.0f : 0.0f,
     };
     if (variant & 16)
@@ -72,8 +72,10 @@ static void make_call(call *c, int variant)
                                     .data = c->bias,
                                     .extent = {1, 1, N_Q, N_K},
                                     .stride = {0, 0, N_K, 1}};
-    if (variant & 32)
-        c->v[(N_K - 30) * D_V + 2] = NAN; /* hidden from some rows */
+    if (variant & 32) {
+        c->v[(N_K - 30) * D_V + 2] = NAN; /* hidden from some rows, at either end of their keys */
+        c->v[80 * D_V + 4] = NAN;
+    }
 }
 
 /* Emulated, one in eleven variants. */

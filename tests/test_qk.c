@@ -152,11 +152,13 @@ static void test_softcap(test_run *run)
 {
     static const float caps[] = {0.5f, 2.0f, 30.0f, 1e30f, 0.001f};
     static const float scales[] = {0.0f, 1e-8f, 1e-3f, 0.1f, 1.0f, 5.0f, 40.0f, 1e4f};
+    static const int64_t rows[] = {70, 2, 35, 2, 35, 2}; /* 70 are more than one strip */
+    static const int64_t keys[] = {67, 37, 37, 3, 3, 3};
     for (size_t cap = 0; cap < COUNT(caps); ++cap)
         for (size_t scale = 0; scale < COUNT(scales); ++scale)
             for (int variant = 0; variant < 6; ++variant) {
-                piece_shape shape = piece_plain_for(run, variant % 2 ? 2 : 35, variant < 3 ? 37 : 3,
-                                                    1 + 9 * (variant / 2));
+                piece_shape shape =
+                    piece_plain_for(run, rows[variant], keys[variant], 1 + 9 * (variant / 2));
                 shape.softcap = caps[cap];
                 shape.scale = scales[scale];
                 if (test_step(run, TEST_SAMPLED))

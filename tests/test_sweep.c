@@ -159,7 +159,7 @@ static double share(uint64_t part, uint64_t whole)
 
 static void report(test_run *run, const sweep *s)
 {
-    const double claim = math_claim(s->kernel);
+    const double claim = sattn_kernel_stated_ulp(s->kernel);
     printf("%s, %s: %llu floats", s->kernel->name, run->group, (unsigned long long)s->n_inputs);
     printf(": %llu results normal, %llu subnormal, %llu zero, %llu infinite, %llu NaN\n",
            (unsigned long long)s->n_normal, (unsigned long long)s->n_subnormal,

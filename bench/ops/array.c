@@ -14,13 +14,6 @@ enum {
     RANDOM_BLOCKS = 8, /* of longer ones these, besides the first and the last */
 };
 
-/* In ULP: what SLEEF promises for its functions ending in u10 (its tanh errs by 1 + 3e-8 near 0),
- * and what our own polynomials may err by (docs/numerics.md). */
-static double bound_of(const sattn_variant *variant)
-{
-    return variant->kind == SATTN_ROW_LIBRARY ? 1.001 : 1.5;
-}
-
 static sattn_work work(const sattn_attention_args *args)
 {
     const double n = (double)args->n_k;
@@ -50,9 +43,9 @@ static void verify_block(sattn_verify_function function, const sattn_attention_a
 {
     const int64_t from = block * BLOCK;
     const int64_t n = args->n_k - from < BLOCK ? args->n_k - from : BLOCK;
+    const double bound = sattn_kernel_stated_ulp(sattn_kernel_by_name(variant->name));
     const sattn_verify_place at = {.row = block};
-    sattn_verify_array(function, args->scores_in + from, args->scores + from, n, bound_of(variant),
-                       at, result);
+    sattn_verify_array(function, args->scores_in + from, args->scores + from, n, bound, at, result);
 }
 
 static sattn_status verify(sattn_verify_function function, const sattn_attention_args *args,

@@ -20,13 +20,6 @@ enum {
 
 sattn_av_fn sattn_av_f32_avx512;
 
-/* Keeps a loaded vector that several multiply-adds use from being loaded again by each of them. */
-SATTN_INLINE __m512 in_register(__m512 loaded)
-{
-    __asm__("" : "+v"(loaded));
-    return loaded;
-}
-
 /* Vector y of n_vecs vectors of columns; with `is_masked` the last one has only the lanes `last`.
  */
 SATTN_INLINE __m512 load(const float *v, __mmask16 last, const int y, const int n_vecs,
@@ -51,9 +44,9 @@ SATTN_INLINE void key_of_few(__m512 *sum, const float *const *p, int64_t j, cons
     for (int y = 0; y < n_vecs; ++y) {
         __m512 v_f32x16 = load(v, last, y, n_vecs, is_masked);
         if (fetches)
-            av_fetch(v + y * LANES, ahead);
+            vec_fetch(v + y * LANES, ahead);
         if (n_rows > 1)
-            v_f32x16 = in_register(v_f32x16);
+            v_f32x16 = vec_in_register_f32x16(v_f32x16);
         SATTN_UNROLL(8)
         for (int r = 0; r < n_rows; ++r)
             sum[r * n_vecs + y] = _mm512_fmadd_ps(p_f32x16[r], v_f32x16, sum[r * n_vecs + y]);
@@ -69,9 +62,9 @@ SATTN_INLINE void key_of_many(__m512 *sum, const float *const *p, int64_t j, con
     SATTN_KEEP_ORDER();
     SATTN_UNROLL(3)
     for (int y = 0; y < n_vecs; ++y) {
-        v_f32x16[y] = in_register(load(v, last, y, n_vecs, is_masked));
+        v_f32x16[y] = vec_in_register_f32x16(load(v, last, y, n_vecs, is_masked));
         if (fetches)
-            av_fetch(v + y * LANES, ahead);
+            vec_fetch(v + y * LANES, ahead);
     }
     SATTN_UNROLL(8)
     for (int r = 0; r < n_rows; ++r) {

@@ -34,7 +34,7 @@ SATTN_INLINE float32x4_t load(const float *v, int y, int n_tail, int64_t ahead,
 {
     const float *const from = v + y * LANES;
     if (shape.fetches && y % LINE_VECS == 0)
-        av_fetch(from, ahead);
+        vec_fetch(from, ahead);
     return shape.is_partial ? vec_load_tail_f32x4(from, n_tail) : vld1q_f32(from);
 }
 
@@ -81,15 +81,6 @@ SATTN_INLINE void key(float32x4_t *sum, const float32x4_t *p, const int lane, co
         key_of_many(sum, p, lane, v, n_tail, ahead, shape);
 }
 
-SATTN_INLINE void store_lanes(float *to, float32x4_t value, int n)
-{
-    vst1q_lane_f32(to, value, 0);
-    if (n > 1)
-        vst1q_lane_f32(to + 1, value, 1);
-    if (n > 2)
-        vst1q_lane_f32(to + 2, value, 2);
-}
-
 /* O = sum or O += sum for one vector of columns: what O holds counts as far as `keep` has bits. */
 SATTN_INLINE void store(float *o, float32x4_t sum, uint32x4_t keep, int n_tail,
                         const bool is_partial)
@@ -97,7 +88,7 @@ SATTN_INLINE void store(float *o, float32x4_t sum, uint32x4_t keep, int n_tail,
     const float32x4_t old = is_partial ? vec_load_tail_f32x4(o, n_tail) : vld1q_f32(o);
     sum = vaddq_f32(vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(old), keep)), sum);
     if (is_partial)
-        store_lanes(o, sum, n_tail);
+        vec_store_part_f32x4(o, sum, n_tail);
     else
         vst1q_f32(o, sum);
 }

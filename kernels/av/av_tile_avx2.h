@@ -25,19 +25,12 @@ typedef struct tile_shape {
     bool fetches;   /* each line of V prefetches another */
 } tile_shape;
 
-/* Keeps a loaded vector that several multiply-adds use from being loaded again by each of them. */
-SATTN_INLINE __m256 in_register(__m256 loaded)
-{
-    __asm__("" : "+x"(loaded));
-    return loaded;
-}
-
 /* Vector y of columns of the row v, and the line that is to be prefetched with it. */
 SATTN_INLINE __m256 load(const float *v, int y, __m256i last, int64_t ahead, const tile_shape shape)
 {
     const float *const from = v + y * LANES;
     if (shape.fetches && y % 2 == 0)
-        av_fetch(from, ahead);
+        vec_fetch(from, ahead);
     return shape.is_masked && y + 1 == shape.n_vecs ? vec_load_tail_f32x8(from, last)
                                                     : _mm256_loadu_ps(from);
 }
@@ -50,12 +43,12 @@ SATTN_INLINE void key_of_few(__m256 *sum, const float *const *p, int64_t j, cons
     SATTN_KEEP_ORDER();
     SATTN_UNROLL(3)
     for (int r = 0; r < shape.n_rows; ++r)
-        p_f32x8[r] = in_register(_mm256_set1_ps(p[r][j]));
+        p_f32x8[r] = vec_in_register_f32x8(_mm256_set1_ps(p[r][j]));
     SATTN_UNROLL(10)
     for (int y = 0; y < shape.n_vecs; ++y) {
         __m256 v_f32x8 = load(v, y, last, ahead, shape);
         if (shape.n_rows > 1)
-            v_f32x8 = in_register(v_f32x8);
+            v_f32x8 = vec_in_register_f32x8(v_f32x8);
         SATTN_UNROLL(3)
         for (int r = 0; r < shape.n_rows; ++r)
             sum[r * shape.n_vecs + y] =
@@ -70,10 +63,10 @@ SATTN_INLINE void key_of_many(__m256 *sum, const float *const *p, int64_t j, con
     SATTN_KEEP_ORDER();
     SATTN_UNROLL(2)
     for (int y = 0; y < shape.n_vecs; ++y)
-        v_f32x8[y] = in_register(load(v, y, last, ahead, shape));
+        v_f32x8[y] = vec_in_register_f32x8(load(v, y, last, ahead, shape));
     SATTN_UNROLL(6)
     for (int r = 0; r < shape.n_rows; ++r) {
-        const __m256 p_f32x8 = in_register(_mm256_set1_ps(p[r][j]));
+        const __m256 p_f32x8 = vec_in_register_f32x8(_mm256_set1_ps(p[r][j]));
         SATTN_UNROLL(2)
         for (int y = 0; y < shape.n_vecs; ++y)
             sum[r * shape.n_vecs + y] =

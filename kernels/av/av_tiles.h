@@ -21,6 +21,7 @@
 #ifndef SATTN_KERNELS_AV_TILES_H
 #define SATTN_KERNELS_AV_TILES_H
 
+#include "kernels/vec/fetch.h"
 #include "kernels/vec/vec_base.h"
 #include "kernels/visibility.h"
 
@@ -123,12 +124,6 @@ static inline int64_t av_fetch_ahead(const sattn_av_args *a, int64_t n_rows)
     if (n_rows > AV_FETCH_ROWS || bytes < AV_FETCH_FROM)
         return 0;
     return ahead < AV_FETCH_NEAR ? AV_FETCH_NEAR : ahead > AV_FETCH_FAR ? AV_FETCH_FAR : ahead;
-}
-
-/* A hint only, so it may point behind the last row. */
-SATTN_INLINE void av_fetch(const float *from, int64_t ahead)
-{
-    __builtin_prefetch((const void *)((uintptr_t)from + (uintptr_t)ahead));
 }
 
 /* Rows of the next tile where tiles have 8, 4, 3, 2 or 1: 5 and 6 are dealt out evenly. */

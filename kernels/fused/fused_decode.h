@@ -27,11 +27,11 @@
 #define SATTN_KERNELS_FUSED_DECODE_H
 
 #include "kernels/fused/fused_strip.h"
+#include "kernels/vec/score_tile.h"
 
 enum {
     FUSED_DECODE_KEYS = 128,     /* most keys of a block; a multiple of every ISA's key tile */
     FUSED_DECODE_ROWS = 32,      /* most rows of a strip */
-    FUSED_DECODE_GROUP = 4,      /* most rows that share a register tile */
     FUSED_DECODE_NEAR = 2 << 10, /* bytes to prefetch ahead where K and V may be in a cache ... */
     FUSED_DECODE_FAR = 8 << 10,  /* ... and where they come from memory */
 };
@@ -76,26 +76,10 @@ typedef struct fused_decode_ops {
     void (*accumulate)(const fused_decode_state *st, const fused_decode_block *block);
 } fused_decode_ops;
 
-/* Rows of the group that starts at row r: FUSED_DECODE_GROUP, and the rest at the end, but a single
- * row is not left over where two groups can share the rows more evenly. */
-static inline int fused_decode_group(const fused_decode_state *st, int r)
-{
-    const int left = st->n_rows - r;
-    if (left == FUSED_DECODE_GROUP + 1)
-        return FUSED_DECODE_GROUP - 1;
-    return left < FUSED_DECODE_GROUP ? left : FUSED_DECODE_GROUP;
-}
-
-/* A hint only, so it may point behind the last row. */
-SATTN_INLINE void fused_decode_fetch(const float *from, int64_t ahead)
-{
-    __builtin_prefetch((const void *)((uintptr_t)from + (uintptr_t)ahead));
-}
-
 /* rows[0 .. n_keys) of K from `first` on, of which n_left >= 1 exist; behind the last, that again.
  */
-SATTN_INLINE void fused_decode_rows(const float *rows[8], const float *first, int64_t stride,
-                                    int n_left, const int n_keys)
+SATTN_INLINE void fused_decode_rows(const float *rows[SCORE_KEYS], const float *first,
+                                    int64_t stride, int n_left, const int n_keys)
 {
     rows[0] = first;
     if (n_left >= n_keys) {
@@ -113,7 +97,7 @@ static inline void fused_decode_pack(const fused_decode_state *st, const fused_s
                                      int lanes, float scale)
 {
     for (int first = 0, n = 0; first < st->n_rows; first += n) {
-        n = fused_decode_group(st, first);
+        n = score_group_rows(st->n_rows, first);
         for (int r = 0; r < n; ++r) {
             const float *const from = strip->q[first + r];
             float *to = st->q + first * st->q_pitch + (int64_t)r * lanes;

@@ -8,6 +8,7 @@
  * use for V but once, so there the speed of memory counts: wide rows of V are read from front to
  * back, a few side by side, and added to a row of sums that stays in the first cache. */
 #include "kernels/fused/fused_decode.h"
+#include "kernels/vec/score_tile_avx2.h"
 #include "kernels/vec/vec_avx2.h"
 
 enum {
@@ -18,69 +19,6 @@ enum {
 };
 
 void sattn_fused_f32_avx2_decode(const sattn_fused_args *args);
-
-/* Keeps a loaded vector that several multiply-adds use from being loaded again by each of them. */
-SATTN_INLINE __m256 in_register(__m256 loaded)
-{
-    __asm__("" : "+x"(loaded));
-    return loaded;
-}
-
-/* One vector of features; a cache line holds two, so half of the rows prefetch at each `turn`, 0 or
- * 1, and none at any other. */
-SATTN_INLINE void dot_step(__m256 *acc, const float *q, const float *const *k, int64_t x,
-                           int64_t ahead, const int n_rows, const int n_keys, const int turn)
-{
-    __m256 q_f32x8[FUSED_DECODE_GROUP];
-    SATTN_KEEP_ORDER();
-    SATTN_UNROLL(4)
-    for (int r = 0; r < n_rows; ++r)
-        q_f32x8[r] = in_register(_mm256_loadu_ps(q + r * LANES));
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j) {
-        __m256 k_f32x8 = _mm256_loadu_ps(k[j] + x);
-        if (n_rows > 1)
-            k_f32x8 = in_register(k_f32x8);
-        if (j % 2 == turn)
-            fused_decode_fetch(k[j] + x, ahead);
-        SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r)
-            acc[r * n_keys + j] = _mm256_fmadd_ps(q_f32x8[r], k_f32x8, acc[r * n_keys + j]);
-    }
-}
-
-/* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys) */
-SATTN_INLINE void dot_tile(__m256 *acc, const float *q, const float *const *k, int64_t d,
-                           int64_t ahead, const int n_rows, const int n_keys, const bool fetch)
-{
-    const int even = fetch ? 0 : 2;
-    const int odd = fetch ? 1 : 2;
-    SATTN_UNROLL(8)
-    for (int i = 0; i < n_rows * n_keys; ++i)
-        acc[i] = _mm256_setzero_ps();
-    int64_t x = 0;
-    SATTN_NO_UNROLL
-    for (; x + 2 * LANES <= d; x += 2 * LANES, q += 2 * n_rows * LANES) {
-        dot_step(acc, q, k, x, ahead, n_rows, n_keys, even);
-        dot_step(acc, q + n_rows * LANES, k, x + LANES, ahead, n_rows, n_keys, odd);
-    }
-    if (x + LANES <= d) {
-        dot_step(acc, q, k, x, ahead, n_rows, n_keys, even);
-        x += LANES;
-        q += n_rows * LANES;
-    }
-    if (x == d)
-        return;
-    const __m256i tail = vec_tail_m8(d - x);
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j) {
-        const __m256 k_f32x8 = vec_load_tail_f32x8(k[j] + x, tail);
-        SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r)
-            acc[r * n_keys + j] =
-                _mm256_fmadd_ps(_mm256_loadu_ps(q + r * LANES), k_f32x8, acc[r * n_keys + j]);
-    }
-}
 
 /* max returns its second operand if either is NaN, so the running maximum comes second. */
 SATTN_INLINE __m256 raise_max(__m256 max_f32x8, __m256 s_f32x8)
@@ -123,7 +61,7 @@ SATTN_INLINE void store_max(float *block_max, __m256 max_f32x8, const int n_rows
 }
 
 SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *block, int r,
-                             const int n_rows, const int n_keys, const bool fetch)
+                             const int n_rows, const int n_keys, const score_fetch fetch)
 {
     const int64_t d = st->d;
     const int64_t stride = block->k_stride;
@@ -136,7 +74,7 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
         const float *rows[8];
         __m256 acc[8];
         fused_decode_rows(rows, k, stride, left, n_keys);
-        dot_tile(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
+        score_tile_f32x8(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
         SATTN_UNROLL(8)
         for (int i = n_rows * n_keys; i < 8; ++i)
             acc[i] = _mm256_setzero_ps();
@@ -152,17 +90,17 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
 static void score(fused_decode_state *st, const fused_decode_block *block)
 {
     for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
-        n_rows = fused_decode_group(st, r);
+        n_rows = score_group_rows(st->n_rows, r);
         if (n_rows == 4)
-            score_rows(st, block, r, 4, 2, true);
+            score_rows(st, block, r, 4, 2, SCORE_FETCH_BY_KEY);
         else if (n_rows == 3)
-            score_rows(st, block, r, 3, 2, true);
+            score_rows(st, block, r, 3, 2, SCORE_FETCH_BY_KEY);
         else if (n_rows == 2)
-            score_rows(st, block, r, 2, 4, true);
+            score_rows(st, block, r, 2, 4, SCORE_FETCH_BY_KEY);
         else if (st->d < COLUMNS * LANES)
-            score_rows(st, block, r, 1, 8, true);
+            score_rows(st, block, r, 1, 8, SCORE_FETCH_BY_KEY);
         else
-            score_rows(st, block, r, 1, 8, false);
+            score_rows(st, block, r, 1, 8, SCORE_FETCH_NONE);
     }
 }
 
@@ -235,9 +173,9 @@ SATTN_INLINE void av_key(__m256 *acc, const float *s, const float *v, __m256i ta
     for (int y = 0; y < n_vecs; ++y) {
         v_f32x8[y] = av_load(v + y * LANES, tail, is_tail);
         if (y % 2 == 0)
-            fused_decode_fetch(v + y * LANES, ahead);
+            vec_fetch(v + y * LANES, ahead);
         if (n_rows > 1)
-            v_f32x8[y] = in_register(v_f32x8[y]);
+            v_f32x8[y] = vec_in_register_f32x8(v_f32x8[y]);
     }
     SATTN_UNROLL(4)
     for (int r = 0; r < n_rows; ++r) {
@@ -311,14 +249,14 @@ SATTN_INLINE void av_streams(float *sum, int64_t pitch, const __m256 *p_f32x8,
         for (int y = 0; y < n_vecs; ++y) {
             __m256 v_f32x8 = av_load(v[j] + y * LANES + column, tail, is_tail);
             if (n_rows > 1)
-                v_f32x8 = in_register(v_f32x8);
+                v_f32x8 = vec_in_register_f32x8(v_f32x8);
             SATTN_UNROLL(2)
             for (int r = 0; r < n_rows; ++r)
                 acc[r * n_vecs + y] =
                     _mm256_fmadd_ps(p_f32x8[r * n_keys + j], v_f32x8, acc[r * n_vecs + y]);
         }
         if (fetch)
-            fused_decode_fetch(v[j], ahead);
+            vec_fetch(v[j], ahead);
     }
     SATTN_UNROLL(4)
     for (int i = 0; i < n_rows * n_vecs; ++i)
@@ -408,7 +346,7 @@ SATTN_NOINLINE void av_4_rows(const av_step *step)
 static void accumulate(const fused_decode_state *st, const fused_decode_block *block)
 {
     for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
-        n_rows = fused_decode_group(st, r);
+        n_rows = score_group_rows(st->n_rows, r);
         const av_step step = {.s = st->s + r * FUSED_DECODE_KEYS,
                               .o = st->o + r * st->o_pitch,
                               .v = block->v,

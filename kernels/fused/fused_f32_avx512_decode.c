@@ -7,6 +7,7 @@
  * vectors of output columns in registers, one broadcast weight per row and key. Where d_v is too
  * short for enough chains of additions, the keys are dealt to 2 or 4 accumulators, by d_v alone. */
 #include "kernels/fused/fused_decode.h"
+#include "kernels/vec/score_tile_avx512.h"
 #include "kernels/vec/vec_avx512.h"
 
 enum {
@@ -18,72 +19,10 @@ enum {
 
 void sattn_fused_f32_avx512_decode(const sattn_fused_args *args);
 
-/* Keeps a loaded vector that several multiply-adds use from being loaded again by each of them. */
-SATTN_INLINE __m512 in_register(__m512 loaded)
-{
-    __asm__("" : "+v"(loaded));
-    return loaded;
-}
-
-/* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys) */
-SATTN_INLINE void dot_tile(__m512 *acc, const float *q, const float *const *k, int64_t d,
-                           int64_t ahead, const int n_rows, const int n_keys)
-{
-    SATTN_UNROLL(16)
-    for (int i = 0; i < n_rows * n_keys; ++i)
-        acc[i] = _mm512_setzero_ps();
-    __m512 q_f32x16[FUSED_DECODE_GROUP];
-    int64_t x = 0;
-    SATTN_NO_UNROLL
-    for (; x + LANES <= d; x += LANES, q += n_rows * LANES) {
-        SATTN_KEEP_ORDER();
-        SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r)
-            q_f32x16[r] = in_register(_mm512_loadu_ps(q + r * LANES));
-        SATTN_UNROLL(8)
-        for (int j = 0; j < n_keys; ++j) {
-            const __m512 k_f32x16 = in_register(_mm512_loadu_ps(k[j] + x));
-            if (n_rows > 1)
-                fused_decode_fetch(k[j] + x, ahead);
-            SATTN_UNROLL(4)
-            for (int r = 0; r < n_rows; ++r)
-                acc[r * n_keys + j] = _mm512_fmadd_ps(q_f32x16[r], k_f32x16, acc[r * n_keys + j]);
-        }
-    }
-    if (x == d)
-        return;
-    const __mmask16 tail = vec_tail_m16(d - x);
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j) {
-        const __m512 k_f32x16 = vec_load_tail_f32x16(k[j] + x, tail);
-        SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r)
-            acc[r * n_keys + j] =
-                _mm512_fmadd_ps(_mm512_loadu_ps(q + r * LANES), k_f32x16, acc[r * n_keys + j]);
-    }
-}
-
 /* max returns its second operand if either is NaN, so the running maximum comes second. */
 SATTN_INLINE __m512 raise_max(__m512 max_f32x16, __m512 s_f32x16)
 {
     return _mm512_max_ps(s_f32x16, max_f32x16);
-}
-
-/* q . k by lanes. The accumulators of the next keys overlap with this chain of additions, and K is
- * read in the order in which it lies in memory, which prefetchers like best. */
-SATTN_INLINE __m512 dot_key(const float *q, const float *k, int64_t whole, __mmask16 tail,
-                            int64_t ahead)
-{
-    __m512 acc = _mm512_setzero_ps();
-    int64_t x = 0;
-    SATTN_NO_UNROLL
-    for (; x < whole; x += LANES) {
-        acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), _mm512_loadu_ps(k + x), acc);
-        fused_decode_fetch(k + x, ahead);
-    }
-    if (tail)
-        acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), vec_load_tail_f32x16(k + x, tail), acc);
-    return acc;
 }
 
 /* Chains as long as those of wide rows fill the processor's window, so few keys would overlap by
@@ -106,11 +45,11 @@ SATTN_INLINE void score_1_row(fused_decode_state *st, const fused_decode_block *
             if (i >= left) { /* a key again, so that the maximum stays right */
                 acc[i] = acc[0];
             } else if (!wide) {
-                acc[i] = dot_key(q, k, whole, tail, ahead);
+                acc[i] = score_key_f32x16(q, k, whole, tail, ahead);
             } else if (i % 8 == 0) {
                 const float *rows[8];
                 fused_decode_rows(rows, k, stride, left - i, 8);
-                dot_tile(acc + i, q, rows, st->d, ahead, 1, 8);
+                score_tile_f32x16(acc + i, q, rows, st->d, ahead, 1, 8, SCORE_FETCH_NONE);
             }
         }
         const __m512 tile_f32x16 = vec_hsum_rows_f32x16(acc);
@@ -160,7 +99,7 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
         const float *rows[8];
         __m512 acc[TILE];
         fused_decode_rows(rows, k, stride, left, n_keys);
-        dot_tile(acc, q, rows, d, ahead, n_rows, n_keys);
+        score_tile_f32x16(acc, q, rows, d, ahead, n_rows, n_keys, SCORE_FETCH_BY_KEY);
         SATTN_UNROLL(16)
         for (int i = n_rows * n_keys; i < TILE; ++i)
             acc[i] = _mm512_setzero_ps();
@@ -174,7 +113,7 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
 static void score(fused_decode_state *st, const fused_decode_block *block)
 {
     for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
-        n_rows = fused_decode_group(st, r);
+        n_rows = score_group_rows(st->n_rows, r);
         if (n_rows == 4)
             score_rows(st, block, r, 4, 4);
         else if (n_rows == 3)
@@ -243,9 +182,9 @@ SATTN_INLINE void av_span(__m512 *acc, const float *s, const float *v, __mmask16
     for (int y = 0; y < n_vecs; ++y) {
         v_f32x16[y] = y + 1 < n_vecs ? _mm512_loadu_ps(v + y * LANES)
                                      : vec_load_tail_f32x16(v + y * LANES, last);
-        fused_decode_fetch(v + y * LANES, ahead);
+        vec_fetch(v + y * LANES, ahead);
         if (n_rows > 1)
-            v_f32x16[y] = in_register(v_f32x16[y]);
+            v_f32x16[y] = vec_in_register_f32x16(v_f32x16[y]);
     }
     SATTN_UNROLL(4)
     for (int r = 0; r < n_rows; ++r) {
@@ -368,7 +307,7 @@ static int av_vectors(const av_step *step, int n_rows, int n_vecs, int n_parts)
 static void accumulate(const fused_decode_state *st, const fused_decode_block *block)
 {
     for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
-        n_rows = fused_decode_group(st, r);
+        n_rows = score_group_rows(st->n_rows, r);
         av_step step = {.s = st->s + r * FUSED_DECODE_KEYS,
                         .o = st->o + r * st->o_pitch,
                         .v = block->v,

@@ -8,6 +8,7 @@
  * (fmla by element), so none is broadcast. Every output column has one accumulator that takes the
  * keys in order, whatever the tile. */
 #include "kernels/fused/fused_decode.h"
+#include "kernels/vec/score_tile_neon.h"
 #include "kernels/vec/vec_neon.h"
 
 enum {
@@ -18,86 +19,11 @@ enum {
 
 sattn_fused_fn sattn_fused_f32_neon_decode;
 
-/* acc[r * n_keys + j] += q[r] * k[j] for one vector of features, the last of which may be partial:
- * n of them exist. */
-SATTN_INLINE void dot_step(float32x4_t acc[TILE], const float *q, const float *const k[8],
-                           int64_t x, int64_t n, const int n_rows, const int n_keys)
-{
-    float32x4_t q_vec[FUSED_DECODE_GROUP];
-    SATTN_KEEP_ORDER();
-    SATTN_UNROLL(4)
-    for (int r = 0; r < n_rows; ++r)
-        q_vec[r] = vld1q_f32(q + r * LANES);
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j) {
-        const float32x4_t k_vec = vec_load_tail_f32x4(k[j] + x, n);
-        SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r)
-            acc[r * n_keys + j] = vfmaq_f32(acc[r * n_keys + j], q_vec[r], k_vec);
-    }
-}
-
-/* Two steps of one row. Both vectors of a key are loaded at once, by one instruction. */
-SATTN_INLINE void dot_two_steps(float32x4_t acc[TILE], const float *q, const float *const k[8],
-                                int64_t x, const int n_keys)
-{
-    float32x4_t k_vec[2][8];
-    SATTN_KEEP_ORDER();
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j) {
-        k_vec[0][j] = vld1q_f32(k[j] + x);
-        k_vec[1][j] = vld1q_f32(k[j] + x + LANES);
-    }
-    SATTN_UNROLL(2)
-    for (int step = 0; step < 2; ++step) {
-        const float32x4_t q_vec = vld1q_f32(q + step * LANES);
-        SATTN_UNROLL(8)
-        for (int j = 0; j < n_keys; ++j)
-            acc[j] = vfmaq_f32(acc[j], q_vec, k_vec[step][j]);
-    }
-}
-
-/* acc[r * n_keys + j] = q[r] . k[j] by lanes */
-SATTN_INLINE void dot_tile(float32x4_t sums[TILE], const float *q, const float *const rows[8],
-                           int64_t d, const int n_rows, const int n_keys)
-{
-    const float *k[8]; /* of its own, to stay in registers */
-    float32x4_t acc[TILE];
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j)
-        k[j] = rows[j];
-    SATTN_UNROLL(16)
-    for (int i = 0; i < n_rows * n_keys; ++i)
-        acc[i] = vdupq_n_f32(0.0f);
-    const int64_t step = n_rows * LANES;
-    const int64_t pairs = d - d % (2 * LANES);
-    int64_t x = 0;
-    SATTN_NO_UNROLL
-    for (; x < pairs; x += 2 * LANES, q += 2 * step) {
-        if (n_rows == 1) {
-            dot_two_steps(acc, q, k, x, n_keys);
-        } else {
-            dot_step(acc, q, k, x, LANES, n_rows, n_keys);
-            dot_step(acc, q + step, k, x + LANES, LANES, n_rows, n_keys);
-        }
-    }
-    if (x + LANES <= d) {
-        dot_step(acc, q, k, x, LANES, n_rows, n_keys);
-        x += LANES;
-        q += step;
-    }
-    if (x < d)
-        dot_step(acc, q, k, x, d - x, n_rows, n_keys);
-    SATTN_UNROLL(16)
-    for (int i = 0; i < n_rows * n_keys; ++i)
-        sums[i] = acc[i];
-}
-
 SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *block, int r,
                              const int n_rows, const int n_keys)
 {
     float *const s = st->s + r * FUSED_DECODE_KEYS;
-    float32x4_t max[FUSED_DECODE_GROUP];
+    float32x4_t max[SCORE_GROUP];
     SATTN_UNROLL(4)
     for (int row = 0; row < n_rows; ++row)
         max[row] = vdupq_n_f32(-INFINITY);
@@ -109,7 +35,7 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
             const int key = j + i < block->n_keys ? j + i : block->n_keys - 1;
             rows[i] = block->k + key * block->k_stride;
         }
-        dot_tile(acc, st->q + r * st->q_pitch, rows, st->d, n_rows, n_keys);
+        score_tile_f32x4(acc, st->q + r * st->q_pitch, rows, st->d, n_rows, n_keys);
         SATTN_UNROLL(4)
         for (int row = 0; row < n_rows; ++row) {
             SATTN_UNROLL(2)
@@ -128,7 +54,7 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
 static void score(fused_decode_state *st, const fused_decode_block *block)
 {
     for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
-        n_rows = fused_decode_group(st, r);
+        n_rows = score_group_rows(st->n_rows, r);
         if (n_rows == 4)
             score_rows(st, block, r, 4, 4);
         else if (n_rows == 3)
@@ -185,9 +111,8 @@ typedef struct av_step {
 } av_step;
 
 /* One key: its weight is lane `lane` of p[r] for row r. */
-SATTN_INLINE void av_key(float32x4_t acc[TILE], const float32x4_t p[FUSED_DECODE_GROUP],
-                         const int lane, const float *v, const int n_rows, const int n_vecs,
-                         int n_tail)
+SATTN_INLINE void av_key(float32x4_t acc[TILE], const float32x4_t p[SCORE_GROUP], const int lane,
+                         const float *v, const int n_rows, const int n_vecs, int n_tail)
 {
     SATTN_UNROLL(16)
     for (int y = 0; y < n_vecs; ++y) {
@@ -208,7 +133,7 @@ SATTN_INLINE void av_tile(const av_step *step, int64_t column, const int n_rows,
     const float *v = step->v + column;
     const float *s = step->s;
     float32x4_t acc[TILE];
-    float32x4_t p[FUSED_DECODE_GROUP];
+    float32x4_t p[SCORE_GROUP];
     SATTN_UNROLL(16)
     for (int i = 0; i < n_rows * n_vecs; ++i)
         acc[i] = vdupq_n_f32(0.0f);
@@ -262,7 +187,7 @@ static void accumulate(const fused_decode_state *st, const fused_decode_block *b
 {
     const int64_t n_vecs = st->d_v / LANES;
     for (int r = 0, n_rows = 0; r < st->n_rows; r += n_rows) {
-        n_rows = fused_decode_group(st, r);
+        n_rows = score_group_rows(st->n_rows, r);
         const av_step step = {.s = st->s + r * FUSED_DECODE_KEYS,
                               .o = st->o + r * st->o_pitch,
                               .v = block->v,

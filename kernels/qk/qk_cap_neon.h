@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * qk_cap_neon.h: softcap of scores, and stores of a few of them, in NEON. */
+ * qk_cap_neon.h: softcap of scores in NEON. */
 #ifndef SATTN_KERNELS_QK_CAP_NEON_H
 #define SATTN_KERNELS_QK_CAP_NEON_H
 
 #include "kernels/qk/qk_strip.h"
 #include "kernels/vec/vec_neon.h"
-
-/* The first n floats of a vector; all of them from 4 on, none for n <= 0. */
-SATTN_INLINE void qk_store_tail(float *to, float32x4_t value, int64_t n)
-{
-    if (n >= 4) {
-        vst1q_f32(to, value);
-        return;
-    }
-    if (n > 0)
-        vst1q_lane_f32(to, value, 0);
-    if (n > 1)
-        vst1q_lane_f32(to + 1, value, 1);
-    if (n > 2)
-        vst1q_lane_f32(to + 2, value, 2);
-}
 
 /* s[0 .. n) = softcap * tanh(s / softcap). Not inlined, where its constants would be spilled. */
 SATTN_NOINLINE void qk_cap(float *s, int64_t n, float softcap)
@@ -32,7 +17,7 @@ SATTN_NOINLINE void qk_cap(float *s, int64_t n, float softcap)
         const float32x4_t share = vdivq_f32(score, most);
         const uint32x4_t is_small = vcltq_f32(vabsq_f32(share), vdupq_n_f32(QK_CAP_SMALL));
         const float32x4_t capped = vmulq_f32(most, vec_tanh_f32x4(share));
-        qk_store_tail(s, vbslq_f32(is_small, score, capped), n - j);
+        vec_store_tail_f32x4(s, vbslq_f32(is_small, score, capped), n - j);
     }
 }
 

@@ -20,9 +20,9 @@
 #define SATTN_KERNELS_QK_DECODE_H
 
 #include "kernels/qk/qk_strip.h"
+#include "kernels/vec/score_tile.h"
 
 enum {
-    QK_DECODE_GROUP = 4,      /* most rows that share a register tile */
     QK_DECODE_TILE = 16,      /* a multiple of every tile's keys */
     QK_DECODE_BLOCK = 4096,   /* floats of K that stay in the first cache for all groups */
     QK_DECODE_NEAR = 2 << 10, /* bytes to prefetch ahead where K may be in a cache ... */
@@ -31,9 +31,9 @@ enum {
 
 /* A group of rows against a block of keys. */
 typedef struct qk_decode_group {
-    const float *q;            /* [vectors of a row][n_rows][lanes], scaled, zeros behind d */
-    float *s[QK_DECODE_GROUP]; /* where the score of the block's first key goes */
-    const float *k;            /* row of the first key */
+    const float *q;        /* [vectors of a row][n_rows][lanes], scaled, zeros behind d */
+    float *s[SCORE_GROUP]; /* where the score of the block's first key goes */
+    const float *k;        /* row of the first key */
     int64_t k_stride;
     int64_t ahead; /* bytes from a row of K to the one worth prefetching with it */
     int64_t d;
@@ -49,34 +49,9 @@ typedef struct qk_decode_ops {
     void (*cap)(float *s, int64_t n, float softcap);
 } qk_decode_ops;
 
-/* Rows of the group that starts at row r: QK_DECODE_GROUP, and the rest at the end, but a single
- * row is not left over where two groups can share the rows more evenly. */
-static inline int qk_decode_rows(int n_rows, int r)
-{
-    const int left = n_rows - r;
-    if (left == QK_DECODE_GROUP + 1)
-        return QK_DECODE_GROUP - 1;
-    return left < QK_DECODE_GROUP ? left : QK_DECODE_GROUP;
-}
-
-/* A hint only, so it may point behind the last row. */
-SATTN_INLINE void qk_decode_fetch(const float *from, int64_t ahead)
-{
-    __builtin_prefetch((const void *)((uintptr_t)from + (uintptr_t)ahead));
-}
-
-/* An offset in bytes to fetch from at feature x. Compilers that see through it would hold an
- * address of its own for each key, more than there are registers. */
-SATTN_INLINE int64_t qk_decode_offset(int64_t x, int64_t ahead)
-{
-    int64_t offset = x * (int64_t)sizeof(float) + ahead;
-    __asm__("" : "+r"(offset));
-    return offset;
-}
-
 /* rows[0 .. n_keys) of K from `first` on, of which n_left >= 1 exist; behind the last, that again.
  */
-SATTN_INLINE void qk_decode_keys(const float *rows[8], const float *first, int64_t stride,
+SATTN_INLINE void qk_decode_keys(const float *rows[SCORE_KEYS], const float *first, int64_t stride,
                                  int64_t n_left, const int n_keys)
 {
     rows[0] = first;
@@ -95,7 +70,7 @@ static inline void qk_decode_pack(float *q, int64_t q_pitch, const qk_strip *str
                                   int64_t d, float scale)
 {
     for (int first = 0, n = 0; first < strip->n_rows; first += n) {
-        n = qk_decode_rows(strip->n_rows, first);
+        n = score_group_rows(strip->n_rows, first);
         for (int r = 0; r < n; ++r) {
             const float *const from = strip->q[first + r];
             float *to = q + first * q_pitch + (int64_t)r * lanes;
@@ -127,7 +102,7 @@ static inline int64_t qk_decode_ahead(const sattn_qk_args *a)
 /* Keys of a block: all, where one group of rows reads them once. */
 static inline int64_t qk_decode_block(const sattn_qk_args *a, int64_t n_rows)
 {
-    if (n_rows <= QK_DECODE_GROUP)
+    if (n_rows <= SCORE_GROUP)
         return a->j1 - a->j0;
     const int64_t n_tiles = QK_DECODE_BLOCK / (QK_DECODE_TILE * a->d);
     return (n_tiles > 1 ? n_tiles : 1) * QK_DECODE_TILE;
@@ -142,7 +117,7 @@ static inline void qk_decode_strip(const sattn_qk_args *a, const qk_decode_ops *
         group.k = a->k + j * a->k_stride;
         group.n_keys = a->j1 - j < block ? a->j1 - j : block;
         for (int r = 0; r < strip->n_rows; r += group.n_rows) {
-            group.n_rows = qk_decode_rows(strip->n_rows, r);
+            group.n_rows = score_group_rows(strip->n_rows, r);
             group.q = q + r * q_pitch;
             for (int i = 0; i < group.n_rows; ++i)
                 group.s[i] = strip->s[r + i] + j;

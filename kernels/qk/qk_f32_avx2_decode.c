@@ -6,6 +6,7 @@
  * over all features, then one transposing reduction. */
 #include "kernels/qk/qk_cap_avx2.h"
 #include "kernels/qk/qk_decode.h"
+#include "kernels/vec/score_tile_avx2.h"
 #include "kernels/vec/vec_avx2.h"
 
 enum {
@@ -15,70 +16,6 @@ enum {
 };
 
 sattn_qk_fn sattn_qk_f32_avx2_decode;
-
-/* Keeps a loaded vector that several multiply-adds use from being loaded again by each of them. */
-SATTN_INLINE __m256 in_register(__m256 loaded)
-{
-    __asm__("" : "+x"(loaded));
-    return loaded;
-}
-
-/* One vector of features; a cache line holds two, so half of the rows prefetch at each `turn`, 0 or
- * 1, and none at any other. */
-SATTN_INLINE void dot_step(__m256 *acc, const float *q, const float *const *k, int64_t x,
-                           int64_t ahead, const int n_rows, const int n_keys, const int turn)
-{
-    const int64_t offset = turn < 2 ? qk_decode_offset(x, ahead) : 0;
-    __m256 q_f32x8[QK_DECODE_GROUP];
-    SATTN_KEEP_ORDER();
-    SATTN_UNROLL(4)
-    for (int r = 0; r < n_rows; ++r)
-        q_f32x8[r] = in_register(_mm256_loadu_ps(q + r * LANES));
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j) {
-        __m256 k_f32x8 = _mm256_loadu_ps(k[j] + x);
-        if (n_rows > 1)
-            k_f32x8 = in_register(k_f32x8);
-        if (j % 2 == turn)
-            qk_decode_fetch(k[j], offset);
-        SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r)
-            acc[r * n_keys + j] = _mm256_fmadd_ps(q_f32x8[r], k_f32x8, acc[r * n_keys + j]);
-    }
-}
-
-/* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys) */
-SATTN_INLINE void dot_tile(__m256 *acc, const float *q, const float *const *k, int64_t d,
-                           int64_t ahead, const int n_rows, const int n_keys, const bool fetch)
-{
-    const int even = fetch ? 0 : 2;
-    const int odd = fetch ? 1 : 2;
-    SATTN_UNROLL(8)
-    for (int i = 0; i < n_rows * n_keys; ++i)
-        acc[i] = _mm256_setzero_ps();
-    int64_t x = 0;
-    SATTN_NO_UNROLL
-    for (; x + 2 * LANES <= d; x += 2 * LANES, q += 2 * n_rows * LANES) {
-        dot_step(acc, q, k, x, ahead, n_rows, n_keys, even);
-        dot_step(acc, q + n_rows * LANES, k, x + LANES, ahead, n_rows, n_keys, odd);
-    }
-    if (x + LANES <= d) {
-        dot_step(acc, q, k, x, ahead, n_rows, n_keys, even);
-        x += LANES;
-        q += n_rows * LANES;
-    }
-    if (x == d)
-        return;
-    const __m256i tail = vec_tail_m8(d - x);
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j) {
-        const __m256 k_f32x8 = vec_load_tail_f32x8(k[j] + x, tail);
-        SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r)
-            acc[r * n_keys + j] =
-                _mm256_fmadd_ps(_mm256_loadu_ps(q + r * LANES), k_f32x8, acc[r * n_keys + j]);
-    }
-}
 
 /* Stores a tile of n_keys scores for each of n_rows rows. */
 SATTN_INLINE void store_tile(float *const *s, int64_t j, __m256 tile_f32x8, const int n_rows,
@@ -124,7 +61,7 @@ SATTN_INLINE void store_part(float *const *s, int64_t j, __m256 tile_f32x8, int6
 }
 
 SATTN_INLINE void score_rows(const qk_decode_group *group, const int n_rows, const int n_keys,
-                             const bool fetch)
+                             const score_fetch fetch)
 {
     const int64_t d = group->d;
     const int64_t stride = group->k_stride;
@@ -132,7 +69,7 @@ SATTN_INLINE void score_rows(const qk_decode_group *group, const int n_rows, con
     const int64_t n = group->n_keys;
     const float *const q = group->q;
     const float *k = group->k;
-    float *s[QK_DECODE_GROUP];
+    float *s[SCORE_GROUP];
     SATTN_UNROLL(4)
     for (int r = 0; r < n_rows; ++r)
         s[r] = group->s[r];
@@ -140,7 +77,7 @@ SATTN_INLINE void score_rows(const qk_decode_group *group, const int n_rows, con
         const float *rows[8];
         __m256 acc[TILE];
         qk_decode_keys(rows, k, stride, n - j, n_keys);
-        dot_tile(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
+        score_tile_f32x8(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
         SATTN_UNROLL(8)
         for (int i = n_rows * n_keys; i < TILE; ++i)
             acc[i] = _mm256_setzero_ps();
@@ -157,15 +94,15 @@ SATTN_INLINE void score_rows(const qk_decode_group *group, const int n_rows, con
 static void score(const qk_decode_group *group)
 {
     if (group->n_rows == 4)
-        score_rows(group, 4, 2, true);
+        score_rows(group, 4, 2, SCORE_FETCH_BY_OFFSET);
     else if (group->n_rows == 3)
-        score_rows(group, 3, 2, true);
+        score_rows(group, 3, 2, SCORE_FETCH_BY_OFFSET);
     else if (group->n_rows == 2)
-        score_rows(group, 2, 4, true);
+        score_rows(group, 2, 4, SCORE_FETCH_BY_OFFSET);
     else if (group->d < SHORT)
-        score_rows(group, 1, 8, true);
+        score_rows(group, 1, 8, SCORE_FETCH_BY_OFFSET);
     else
-        score_rows(group, 1, 8, false);
+        score_rows(group, 1, 8, SCORE_FETCH_NONE);
 }
 
 void sattn_qk_f32_avx2_decode(const sattn_qk_args *args)

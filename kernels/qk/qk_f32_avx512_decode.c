@@ -6,6 +6,7 @@
  * over all features, then one transposing reduction. */
 #include "kernels/qk/qk_cap_avx512.h"
 #include "kernels/qk/qk_decode.h"
+#include "kernels/vec/score_tile_avx512.h"
 #include "kernels/vec/vec_avx512.h"
 
 enum {
@@ -16,69 +17,6 @@ enum {
 };
 
 sattn_qk_fn sattn_qk_f32_avx512_decode;
-
-/* Keeps a loaded vector that several multiply-adds use from being loaded again by each of them. */
-SATTN_INLINE __m512 in_register(__m512 loaded)
-{
-    __asm__("" : "+v"(loaded));
-    return loaded;
-}
-
-/* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys) */
-SATTN_INLINE void dot_tile(__m512 *acc, const float *q, const float *const *k, int64_t d,
-                           int64_t ahead, const int n_rows, const int n_keys)
-{
-    SATTN_UNROLL(16)
-    for (int i = 0; i < n_rows * n_keys; ++i)
-        acc[i] = _mm512_setzero_ps();
-    __m512 q_f32x16[QK_DECODE_GROUP];
-    int64_t x = 0;
-    SATTN_NO_UNROLL
-    for (; x + LANES <= d; x += LANES, q += n_rows * LANES) {
-        const int64_t offset = qk_decode_offset(x, ahead);
-        SATTN_KEEP_ORDER();
-        SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r)
-            q_f32x16[r] = in_register(_mm512_loadu_ps(q + r * LANES));
-        SATTN_UNROLL(8)
-        for (int j = 0; j < n_keys; ++j) {
-            const __m512 k_f32x16 = in_register(_mm512_loadu_ps(k[j] + x));
-            if (n_rows > 1)
-                qk_decode_fetch(k[j], offset);
-            SATTN_UNROLL(4)
-            for (int r = 0; r < n_rows; ++r)
-                acc[r * n_keys + j] = _mm512_fmadd_ps(q_f32x16[r], k_f32x16, acc[r * n_keys + j]);
-        }
-    }
-    if (x == d)
-        return;
-    const __mmask16 tail = vec_tail_m16(d - x);
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j) {
-        const __m512 k_f32x16 = vec_load_tail_f32x16(k[j] + x, tail);
-        SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r)
-            acc[r * n_keys + j] =
-                _mm512_fmadd_ps(_mm512_loadu_ps(q + r * LANES), k_f32x16, acc[r * n_keys + j]);
-    }
-}
-
-/* q . k by lanes. The accumulators of the next keys overlap with this chain of additions, and K is
- * read in the order in which it lies in memory, which prefetchers like best. */
-SATTN_INLINE __m512 dot_key(const float *q, const float *k, int64_t whole, __mmask16 tail,
-                            int64_t ahead)
-{
-    __m512 acc = _mm512_setzero_ps();
-    int64_t x = 0;
-    SATTN_NO_UNROLL
-    for (; x < whole; x += LANES) {
-        acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), _mm512_loadu_ps(k + x), acc);
-        qk_decode_fetch(k + x, ahead);
-    }
-    if (tail)
-        acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), vec_load_tail_f32x16(k + x, tail), acc);
-    return acc;
-}
 
 SATTN_INLINE void score_1_row(const qk_decode_group *group)
 {
@@ -93,7 +31,7 @@ SATTN_INLINE void score_1_row(const qk_decode_group *group)
         __m512 acc[TILE];
         SATTN_UNROLL(16)
         for (int i = 0; i < TILE; ++i, k += stride)
-            acc[i] = i < left ? dot_key(q, k, whole, tail, ahead) : _mm512_setzero_ps();
+            acc[i] = i < left ? score_key_f32x16(q, k, whole, tail, ahead) : _mm512_setzero_ps();
         vec_store_tail_f32x16(s, vec_tail_m16(left), vec_hsum_rows_f32x16(acc));
     }
 }
@@ -111,10 +49,11 @@ SATTN_INLINE void score_1_row_by_streams(const qk_decode_group *group)
         const float *rows[HALF];
         __m512 acc[TILE];
         qk_decode_keys(rows, k, stride, left, HALF);
-        dot_tile(acc, group->q, rows, group->d, group->ahead, 1, HALF);
+        score_tile_f32x16(acc, group->q, rows, group->d, group->ahead, 1, HALF, SCORE_FETCH_NONE);
         if (left > HALF) {
             qk_decode_keys(rows, k + HALF * stride, stride, left - HALF, HALF);
-            dot_tile(acc + HALF, group->q, rows, group->d, group->ahead, 1, HALF);
+            score_tile_f32x16(acc + HALF, group->q, rows, group->d, group->ahead, 1, HALF,
+                              SCORE_FETCH_NONE);
         } else {
             SATTN_UNROLL(8)
             for (int i = HALF; i < TILE; ++i)
@@ -169,7 +108,7 @@ SATTN_INLINE void score_rows(const qk_decode_group *group, const int n_rows, con
     const int64_t n = group->n_keys;
     const float *const q = group->q;
     const float *k = group->k;
-    float *s[QK_DECODE_GROUP];
+    float *s[SCORE_GROUP];
     SATTN_UNROLL(4)
     for (int r = 0; r < n_rows; ++r)
         s[r] = group->s[r];
@@ -177,7 +116,7 @@ SATTN_INLINE void score_rows(const qk_decode_group *group, const int n_rows, con
         const float *rows[8];
         __m512 acc[TILE];
         qk_decode_keys(rows, k, stride, n - j, n_keys);
-        dot_tile(acc, q, rows, d, ahead, n_rows, n_keys);
+        score_tile_f32x16(acc, q, rows, d, ahead, n_rows, n_keys, SCORE_FETCH_BY_OFFSET);
         SATTN_UNROLL(16)
         for (int i = n_rows * n_keys; i < TILE; ++i)
             acc[i] = _mm512_setzero_ps();

@@ -88,7 +88,7 @@ SATTN_INLINE void tile(const qk_panel *panel, int row, const int n_rows, const i
         float *const s = panel->s[row + r] + panel->j;
         if (n_vec == 2)
             vst1q_f32(s, acc[r][0]);
-        qk_store_tail(s + (n_vec - 1) * LANES, acc[r][n_vec - 1], last);
+        vec_store_tail_f32x4(s + (n_vec - 1) * LANES, acc[r][n_vec - 1], last);
     }
 }
 

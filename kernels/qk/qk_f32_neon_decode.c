@@ -6,89 +6,12 @@
  * all features, then pairwise additions. */
 #include "kernels/qk/qk_cap_neon.h"
 #include "kernels/qk/qk_decode.h"
+#include "kernels/vec/score_tile_neon.h"
 #include "kernels/vec/vec_neon.h"
 
-enum {
-    LANES = 4,
-    TILE = 16, /* most accumulators of a register tile */
-};
+enum { LANES = 4 };
 
 sattn_qk_fn sattn_qk_f32_neon_decode;
-
-/* acc[r * n_keys + j] += q[r] * k[j] for one vector of features, the last of which may be partial:
- * n of them exist. */
-SATTN_INLINE void dot_step(float32x4_t acc[TILE], const float *q, const float *const k[8],
-                           int64_t x, int64_t n, const int n_rows, const int n_keys)
-{
-    float32x4_t q_vec[QK_DECODE_GROUP];
-    SATTN_KEEP_ORDER();
-    SATTN_UNROLL(4)
-    for (int r = 0; r < n_rows; ++r)
-        q_vec[r] = vld1q_f32(q + r * LANES);
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j) {
-        const float32x4_t k_vec = vec_load_tail_f32x4(k[j] + x, n);
-        SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r)
-            acc[r * n_keys + j] = vfmaq_f32(acc[r * n_keys + j], q_vec[r], k_vec);
-    }
-}
-
-/* Two steps of one row. Both vectors of a key are loaded at once, by one instruction. */
-SATTN_INLINE void dot_two_steps(float32x4_t acc[TILE], const float *q, const float *const k[8],
-                                int64_t x, const int n_keys)
-{
-    float32x4_t k_vec[2][8];
-    SATTN_KEEP_ORDER();
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j) {
-        k_vec[0][j] = vld1q_f32(k[j] + x);
-        k_vec[1][j] = vld1q_f32(k[j] + x + LANES);
-    }
-    SATTN_UNROLL(2)
-    for (int step = 0; step < 2; ++step) {
-        const float32x4_t q_vec = vld1q_f32(q + step * LANES);
-        SATTN_UNROLL(8)
-        for (int j = 0; j < n_keys; ++j)
-            acc[j] = vfmaq_f32(acc[j], q_vec, k_vec[step][j]);
-    }
-}
-
-/* sums[r * n_keys + j] = q[r] . k[j] by lanes */
-SATTN_INLINE void dot_tile(float32x4_t sums[TILE], const float *q, const float *const rows[8],
-                           int64_t d, const int n_rows, const int n_keys)
-{
-    const float *k[8]; /* of its own, to stay in registers */
-    float32x4_t acc[TILE];
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j)
-        k[j] = rows[j];
-    SATTN_UNROLL(16)
-    for (int i = 0; i < n_rows * n_keys; ++i)
-        acc[i] = vdupq_n_f32(0.0f);
-    const int64_t step = n_rows * LANES;
-    const int64_t pairs = d - d % (2 * LANES);
-    int64_t x = 0;
-    SATTN_NO_UNROLL
-    for (; x < pairs; x += 2 * LANES, q += 2 * step) {
-        if (n_rows == 1) {
-            dot_two_steps(acc, q, k, x, n_keys);
-        } else {
-            dot_step(acc, q, k, x, LANES, n_rows, n_keys);
-            dot_step(acc, q + step, k, x + LANES, LANES, n_rows, n_keys);
-        }
-    }
-    if (x + LANES <= d) {
-        dot_step(acc, q, k, x, LANES, n_rows, n_keys);
-        x += LANES;
-        q += step;
-    }
-    if (x < d)
-        dot_step(acc, q, k, x, d - x, n_rows, n_keys);
-    SATTN_UNROLL(16)
-    for (int i = 0; i < n_rows * n_keys; ++i)
-        sums[i] = acc[i];
-}
 
 SATTN_INLINE void score_rows(const qk_decode_group *group, const int n_rows, const int n_keys)
 {
@@ -97,15 +20,15 @@ SATTN_INLINE void score_rows(const qk_decode_group *group, const int n_rows, con
     const float *k = group->k;
     for (int64_t j = 0; j < n; j += n_keys, k += n_keys * stride) {
         const float *rows[8];
-        float32x4_t acc[TILE];
+        float32x4_t acc[SCORE_SUMS];
         qk_decode_keys(rows, k, stride, n - j, n_keys);
-        dot_tile(acc, group->q, rows, group->d, n_rows, n_keys);
+        score_tile_f32x4(acc, group->q, rows, group->d, n_rows, n_keys);
         SATTN_UNROLL(4)
         for (int r = 0; r < n_rows; ++r) {
             SATTN_UNROLL(2)
             for (int i = 0; i < n_keys; i += LANES)
-                qk_store_tail(group->s[r] + j + i, vec_hsum_rows_f32x4(&acc[r * n_keys + i]),
-                              n - j - i);
+                vec_store_tail_f32x4(group->s[r] + j + i, vec_hsum_rows_f32x4(&acc[r * n_keys + i]),
+                                     n - j - i);
         }
     }
 }

@@ -100,16 +100,7 @@ SATTN_INLINE float32x4_t load_columns(softmax_row row, int64_t j)
 
 SATTN_INLINE void store_columns(softmax_row row, int64_t j, float32x4_t p)
 {
-    const int64_t n = row.n_columns - j;
-    if (n >= LANES) {
-        vst1q_f32(row.p + j, p);
-        return;
-    }
-    vst1q_lane_f32(row.p + j, p, 0);
-    if (n > 1)
-        vst1q_lane_f32(row.p + j + 1, p, 1);
-    if (n > 2)
-        vst1q_lane_f32(row.p + j + 2, p, 2);
+    vec_store_tail_f32x4(row.p + j, p, row.n_columns - j);
 }
 
 /* The vector `by` lanes further up, 0 behind its end. */

@@ -36,6 +36,13 @@ SATTN_INLINE __m256 vec_load_tail_f32x8(const float *from, __m256i lanes)
     return _mm256_maskload_ps(from, lanes);
 }
 
+/* Keeps a loaded vector that several multiply-adds use from being loaded again by each of them. */
+SATTN_INLINE __m256 vec_in_register_f32x8(__m256 loaded)
+{
+    __asm__("" : "+x"(loaded));
+    return loaded;
+}
+
 SATTN_INLINE void vec_store_tail_f32x8(float *to, __m256i lanes, __m256 value)
 {
     _mm256_maskstore_ps(to, lanes, value);

@@ -36,6 +36,13 @@ SATTN_INLINE __m512 vec_load_tail_f32x16(const float *from, __mmask16 lanes)
     return _mm512_maskz_loadu_ps(lanes, from);
 }
 
+/* Keeps a loaded vector that several multiply-adds use from being loaded again by each of them. */
+SATTN_INLINE __m512 vec_in_register_f32x16(__m512 loaded)
+{
+    __asm__("" : "+v"(loaded));
+    return loaded;
+}
+
 SATTN_INLINE void vec_store_tail_f32x16(float *to, __mmask16 lanes, __m512 value)
 {
     _mm512_mask_storeu_ps(to, lanes, value);

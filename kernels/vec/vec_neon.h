@@ -203,6 +203,25 @@ SATTN_INLINE float32x4_t vec_load_tail_f32x4(const float *p, int64_t n)
     return v;
 }
 
+/* The first n lanes of value to `to`, n = 1 .. 3. */
+SATTN_INLINE void vec_store_part_f32x4(float *to, float32x4_t value, int64_t n)
+{
+    vst1q_lane_f32(to, value, 0);
+    if (n > 1)
+        vst1q_lane_f32(to + 1, value, 1);
+    if (n > 2)
+        vst1q_lane_f32(to + 2, value, 2);
+}
+
+/* The same for any n: all lanes from 4 on, none for n <= 0. */
+SATTN_INLINE void vec_store_tail_f32x4(float *to, float32x4_t value, int64_t n)
+{
+    if (n >= 4)
+        vst1q_f32(to, value);
+    else if (n > 0)
+        vec_store_part_f32x4(to, value, n);
+}
+
 /* columns[u] lane i = rows[i][x + u] for u < n, n = 1 .. 4. */
 SATTN_INLINE void vec_load_columns_f32x4(float32x4_t columns[4], const float *const rows[4],
                                          int64_t x, int64_t n)

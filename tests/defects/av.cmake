@@ -150,8 +150,12 @@ set(tile KERNELS sattn_av_f32_neon FILE kernels/av/av_f32_neon.c)
 sattn_defect(column_behind_the_last_read ${tile} GROUP features
   FROM [[return shape.is_partial ? vec_load_tail_f32x4(from, n_tail) : vld1q_f32(from);]]
   TO [[return vld1q_f32(from);]])
-sattn_defect(third_of_a_tail_not_stored ${tile} GROUP features
-  FROM [[if (n > 2)]] TO [[if (n > 3)]])
+sattn_defect(third_column_of_a_tail_not_stored FILE kernels/vec/vec_neon.h GROUP features
+  KERNELS sattn_av_f32_neon
+  FROM [[if (n > 2)
+        vst1q]]
+  TO [[if (n > 3)
+        vst1q]])
 sattn_defect(tail_of_columns_dropped ${tile} GROUP features
   FROM [[if (whole < tile->d_v)]] TO [[if (whole == 0)]])
 sattn_defect(output_of_the_last_block_only ${tile} GROUP keys

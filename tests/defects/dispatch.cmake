@@ -106,6 +106,8 @@ sattn_dispatch_defect(repair_ignores_the_mask FILE dispatch/repair.c COMMAND tes
   FROM [[j >= range.end || !mask_lets_through(a->visible, g, i, j))]] TO [[j >= range.end)]])
 sattn_dispatch_defect(last_column_not_scanned FILE dispatch/repair.c COMMAND test_api
   FROM [[for (int64_t y = 0; y < columns; ++y)]] TO [[for (int64_t y = 0; y + 1 < columns; ++y)]])
+sattn_dispatch_defect(window_does_not_hide FILE dispatch/repair.c COMMAND test_chain
+  FROM [[last.end < visible->n_k || last.begin > 0;]] TO [[last.end < visible->n_k;]])
 
 # ---- the chain, the steps
 sattn_dispatch_defect(last_block_of_rows_missing FILE dispatch/chain.c COMMAND test_chain
@@ -120,6 +122,10 @@ sattn_dispatch_defect(seen_keys_of_the_first_row FILE dispatch/chain.c COMMAND t
 sattn_dispatch_defect(v_from_the_first_key FILE dispatch/chain.c COMMAND test_chain
   FROM [[.v = key_rows(u->v, u->v_stride, b->seen.begin),]]
   TO [[.v = key_rows(u->v, u->v_stride, 0),]])
+sattn_dispatch_defect(bias_added_to_hidden_scores FILE dispatch/chain.c
+  COMMAND test_cases --kernel=sattn_qk_f32_scalar --group=scores --first
+  FROM [[s[j] = bias[j * key_stride] == -INFINITY ? -INFINITY : s[j] + bias[j * key_stride];]]
+  TO [[s[j] = s[j] + bias[j * key_stride];]])
 sattn_dispatch_defect(scores_behind_the_last_key_left FILE dispatch/chain.c COMMAND test_steps
   FROM [[for (int64_t j = unit->visible.n_k; j < unit->n_k; ++j)]]
   TO [[for (int64_t j = unit->visible.n_k + 1; j < unit->n_k; ++j)]])

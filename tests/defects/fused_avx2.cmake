@@ -96,14 +96,15 @@ sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_avx2.h GROUP key
                          _mm256_shuffle_ps(pair[1], pair[0], 0xdd));]])
 
 # ---- decode
+set(dot KERNELS sattn_fused_f32_avx2_decode FILE kernels/vec/score_tile_avx2.h)
 set(decode KERNELS sattn_fused_f32_avx2_decode FILE kernels/fused/fused_f32_avx2_decode.c)
 
-sattn_defect(tail_of_features_dropped ${decode} GROUP every-d
+sattn_defect(tail_of_features_dropped ${dot} GROUP every-d
   FROM [[    if (x == d)
         return;]]
   TO [[    if (x == d || x > 0)
         return;]])
-sattn_defect(feature_behind_the_last_read ${decode} GROUP every-d
+sattn_defect(feature_behind_the_last_read ${dot} GROUP every-d
   FROM [[vec_load_tail_f32x8(k[j] + x, tail);]] TO [[_mm256_loadu_ps(k[j] + x);]])
 sattn_defect(two_rows_swapped ${decode} GROUP groups
   FROM [[_mm_storeh_pi((__m64 *)(void *)(s + FUSED_DECODE_KEYS), low);

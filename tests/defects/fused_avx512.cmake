@@ -98,14 +98,15 @@ sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_avx512.h GROUP k
                          _mm512_shuffle_ps(pair[1], pair[0], 0xdd));]])
 
 # ---- decode
+set(dot KERNELS sattn_fused_f32_avx512_decode FILE kernels/vec/score_tile_avx512.h)
 set(decode KERNELS sattn_fused_f32_avx512_decode FILE kernels/fused/fused_f32_avx512_decode.c)
 
-sattn_defect(tail_of_features_dropped ${decode} GROUP every-d
+sattn_defect(tail_of_features_dropped ${dot} GROUP every-d
   FROM [[    if (tail)
         acc =]]
   TO [[    if (tail && whole == 0)
         acc =]])
-sattn_defect(tail_of_features_dropped_in_groups ${decode} GROUP every-d
+sattn_defect(tail_of_features_dropped_in_groups ${dot} GROUP every-d
   FROM [[    if (x == d)
         return;]]
   TO [[    if (x == d || x > 0)

@@ -91,14 +91,15 @@ sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_neon.h GROUP key
   TO [[return vpaddq_f32(vpaddq_f32(rows[0], rows[2]), vpaddq_f32(rows[1], rows[3]));]])
 
 # ---- decode
+set(dot KERNELS sattn_fused_f32_neon_decode FILE kernels/vec/score_tile_neon.h)
 set(decode KERNELS sattn_fused_f32_neon_decode FILE kernels/fused/fused_f32_neon_decode.c)
 
-sattn_defect(tail_of_features_dropped ${decode} GROUP every-d
+sattn_defect(tail_of_features_dropped ${dot} GROUP every-d
   FROM [[    if (x < d)
-        dot_step]]
+        score_step]]
   TO [[    if (x < d && x == 0)
-        dot_step]])
-sattn_defect(feature_behind_the_last_read ${decode} GROUP every-d
+        score_step]])
+sattn_defect(feature_behind_the_last_read ${dot} GROUP every-d
   FROM [[vec_load_tail_f32x4(k[j] + x, n);]] TO [[vld1q_f32(k[j] + x);]])
 sattn_defect(key_behind_the_last_read ${decode} GROUP keys
   FROM [[j + i < block->n_keys ? j + i : block->n_keys - 1;]] TO [[j + i;]])

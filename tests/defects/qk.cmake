@@ -124,6 +124,7 @@ sattn_defect(last_block_missing ${plain} GROUP tiles
 # ---- AVX-512
 set(tile KERNELS sattn_qk_f32_avx512 FILE kernels/qk/qk_f32_avx512.c)
 set(cap KERNELS sattn_qk_f32_avx512 sattn_qk_f32_avx512_decode FILE kernels/qk/qk_cap_avx512.h)
+set(dot KERNELS sattn_qk_f32_avx512_decode FILE kernels/vec/score_tile_avx512.h)
 set(few KERNELS sattn_qk_f32_avx512_decode FILE kernels/qk/qk_f32_avx512_decode.c)
 
 sattn_defect(key_behind_the_last_packed ${tile} GROUP keys
@@ -146,7 +147,7 @@ sattn_defect(tail_not_capped ${cap} GROUP softcap
   FROM [[j < n; j += CAP_LANES,]] TO [[j + CAP_LANES <= n; j += CAP_LANES,]])
 sattn_defect(small_negative_scores_not_capped ${cap} GROUP softcap
   FROM [[_mm512_abs_ps(share)]] TO [[share]])
-sattn_defect(tail_of_features_dropped ${few} GROUP primes
+sattn_defect(tail_of_features_dropped_in_scores ${dot} GROUP primes
   FROM [[    if (tail)
         acc =]]
   TO [[    if (tail && whole == 0)
@@ -166,6 +167,7 @@ sattn_defect(two_rows_swapped ${few} GROUP rows
 # ---- AVX2
 set(tile KERNELS sattn_qk_f32_avx2 FILE kernels/qk/qk_f32_avx2.c)
 set(cap KERNELS sattn_qk_f32_avx2 sattn_qk_f32_avx2_decode FILE kernels/qk/qk_cap_avx2.h)
+set(dot KERNELS sattn_qk_f32_avx2_decode FILE kernels/vec/score_tile_avx2.h)
 set(few KERNELS sattn_qk_f32_avx2_decode FILE kernels/qk/qk_f32_avx2_decode.c)
 
 sattn_defect(key_behind_the_last_packed ${tile} GROUP keys
@@ -188,7 +190,7 @@ sattn_defect(tail_not_capped ${cap} GROUP softcap
   FROM [[j < n; j += CAP_LANES,]] TO [[j + CAP_LANES <= n; j += CAP_LANES,]])
 sattn_defect(small_negative_scores_not_capped ${cap} GROUP softcap
   FROM [[_mm256_andnot_ps(_mm256_set1_ps(-0.0f), share)]] TO [[share]])
-sattn_defect(tail_of_features_dropped ${few} GROUP features
+sattn_defect(tail_of_features_dropped_in_scores ${dot} GROUP features
   FROM [[    if (x == d)
         return;]]
   TO [[    if (x == d || x > 0)
@@ -207,6 +209,7 @@ sattn_defect(two_rows_swapped ${few} GROUP rows
 # ---- NEON
 set(tile KERNELS sattn_qk_f32_neon FILE kernels/qk/qk_f32_neon.c)
 set(cap KERNELS sattn_qk_f32_neon sattn_qk_f32_neon_decode FILE kernels/qk/qk_cap_neon.h)
+set(dot KERNELS sattn_qk_f32_neon_decode FILE kernels/vec/score_tile_neon.h)
 set(few KERNELS sattn_qk_f32_neon_decode FILE kernels/qk/qk_f32_neon_decode.c)
 
 sattn_defect(key_behind_the_last_packed ${tile} GROUP keys
@@ -226,17 +229,21 @@ sattn_defect(tail_not_capped ${cap} GROUP softcap
   FROM [[j < n; j += CAP_LANES,]] TO [[j + CAP_LANES <= n; j += CAP_LANES,]])
 sattn_defect(small_negative_scores_not_capped ${cap} GROUP softcap
   FROM [[vabsq_f32(share)]] TO [[share]])
-sattn_defect(third_of_a_tail_not_stored ${cap} GROUP keys
-  FROM [[if (n > 2)]] TO [[if (n > 3)]])
-sattn_defect(tail_of_features_dropped ${few} GROUP features
+sattn_defect(third_score_of_a_tail_not_stored FILE kernels/vec/vec_neon.h GROUP keys
+  KERNELS sattn_qk_f32_neon sattn_qk_f32_neon_decode
+  FROM [[if (n > 2)
+        vst1q]]
+  TO [[if (n > 3)
+        vst1q]])
+sattn_defect(tail_of_features_dropped_in_scores ${dot} GROUP features
   FROM [[    if (x < d)
-        dot_step]]
+        score_step]]
   TO [[    if (x < d && x == 0)
-        dot_step]])
-sattn_defect(feature_behind_the_last_read ${few} GROUP features
+        score_step]])
+sattn_defect(feature_behind_the_last_read_in_scores ${dot} GROUP features
   FROM [[vec_load_tail_f32x4(k[j] + x, n);]] TO [[vld1q_f32(k[j] + x);]])
 sattn_defect(one_score_too_many_written ${few} GROUP keys
   FROM [[n - j - i);]] TO [[n - j - i + 1);]])
 sattn_defect(two_rows_swapped ${few} GROUP rows
-  FROM [[qk_store_tail(group->s[r] + j + i,]]
-  TO [[qk_store_tail(group->s[n_rows == 4 ? r ^ 1 : r] + j + i,]])
+  FROM [[vec_store_tail_f32x4(group->s[r] + j + i,]]
+  TO [[vec_store_tail_f32x4(group->s[n_rows == 4 ? r ^ 1 : r] + j + i,]])

@@ -191,8 +191,12 @@ sattn_defect(sum_of_the_last_block_only ${steps} GROUP lengths
   TO [[    for (int64_t j = cut.body; j < cut.body_end;) {
         if (j % SATTN_KEY_BLOCK == 0) {
             sum = part;]])
-sattn_defect(third_weight_of_a_short_row_not_written ${steps} GROUP lengths
-  FROM [[if (n > 2)]] TO [[if (n > 3)]])
+sattn_defect(third_weight_of_a_short_row_not_written FILE kernels/vec/vec_neon.h GROUP lengths
+  KERNELS sattn_softmax_f32_neon
+  FROM [[if (n > 2)
+        vst1q]]
+  TO [[if (n > 3)
+        vst1q]])
 sattn_defect(small_weights_of_a_chunk_kept ${steps} GROUP score-sizes
   FROM [[vandq_u32(vreinterpretq_u32_f32(p), vcgeq_f32(p, least));]]
   TO [[vreinterpretq_u32_f32(p);]])

@@ -13,7 +13,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Beyond these, exp must be exactly 0 and +inf: ln 2^-150 and ln FLT_MAX. */
@@ -83,17 +82,6 @@ static inline double math_error(sattn_op op, float x, double want, float got)
         return got == 0 && !signbit(got) == (op == SATTN_OP_exp || !signbit(x)) ? 0 : INFINITY;
     const double ulp = op == SATTN_OP_tanh && fabs(want) >= 1 ? 0x1p-24 : math_ulp(want);
     return fabs((double)got - want) / ulp;
-}
-
-/* The largest error that a row's note claims, "0.89 ULP"; NaN if it claims none. */
-static inline double math_claim(const sattn_kernel *kernel)
-{
-    const char *at = strstr(kernel->note, " ULP");
-    if (!at)
-        return NAN;
-    while (at > kernel->note && strchr("0123456789.", at[-1]))
-        --at;
-    return strtod(at, NULL);
 }
 
 static inline void math_call(const sattn_kernel *kernel, const float *x, float *y, int64_t n)

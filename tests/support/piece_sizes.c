@@ -83,7 +83,11 @@ void piece_test_features(test_run *run)
     static const int64_t wide[] = {320, 383, 509, 512, 576, 1021, 1024, 2048, 4099};
     for (int64_t at = 0; at < EVERY_WIDTH + (int64_t)COUNT(wide); ++at) {
         const int64_t width = at < EVERY_WIDTH ? at + 1 : wide[at - EVERY_WIDTH];
-        piece_shape shape = piece_plain_for(run, 1 + width % 7, 1 + width * 5 % 23, width);
+        /* In turns a few rows, the rows of a whole tile, and one row with many keys. */
+        const int64_t rows[] = {1 + width % 7, run->kernel->tile_rows, 1};
+        const int64_t few = 1 + width * 5 % 23;
+        const int64_t keys[] = {few, few, 8192 / width + few};
+        piece_shape shape = piece_plain_for(run, rows[at % 3], keys[at % 3], width);
         shape.placement = at % 2 ? TEST_START_FLUSH : TEST_END_FLUSH;
         shape.row_gap[PIECE_SHARED] = width % 4;
         check_both(run, &shape);

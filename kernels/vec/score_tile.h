@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * score_tile.h: what the score tiles of few query rows, "lanes over features", share on all ISAs.
+ *
+ * A tile is a group of rows of Q against a few keys. Q is packed, the vectors of the rows of a
+ * group side by side: [vectors of a row][rows][lanes], zeros behind d. K is read where it lies.
+ * Every (row, key) pair has an accumulator of its own, which takes the features in order. */
+#ifndef SATTN_KERNELS_SCORE_TILE_H
+#define SATTN_KERNELS_SCORE_TILE_H
+
+#include "kernels/vec/fetch.h"
+#include "kernels/vec/vec_base.h"
+
+#include <stdint.h>
+
+enum {
+    SCORE_GROUP = 4, /* most rows that share a register tile */
+    SCORE_KEYS = 8,  /* most keys of a tile */
+};
+
+/* How a tile prefetches the rows of K that come after its own. */
+typedef enum score_fetch {
+    SCORE_FETCH_NONE,
+    SCORE_FETCH_BY_KEY,    /* from where each key is read */
+    SCORE_FETCH_BY_OFFSET, /* from the start of each key, by one offset held in a register */
+} score_fetch;
+
+/* Rows of the group that starts at row r of n_rows: SCORE_GROUP, and the rest at the end, but a
+ * single row is not left over where two groups can share the rows more evenly. */
+static inline int score_group_rows(int n_rows, int r)
+{
+    const int left = n_rows - r;
+    if (left == SCORE_GROUP + 1)
+        return SCORE_GROUP - 1;
+    return left < SCORE_GROUP ? left : SCORE_GROUP;
+}
+
+/* Bytes from the place that score_fetch_line starts from to what it fetches at feature x. Compilers
+ * that see through an offset would hold an address of its own for each key. */
+SATTN_INLINE int64_t score_fetch_distance(int64_t x, int64_t ahead, const score_fetch fetch)
+{
+    if (fetch != SCORE_FETCH_BY_OFFSET)
+        return ahead;
+    int64_t offset = x * (int64_t)sizeof(float) + ahead;
+    __asm__("" : "+r"(offset));
+    return offset;
+}
+
+SATTN_INLINE void score_fetch_line(const float *key, int64_t x, int64_t distance,
+                                   const score_fetch fetch)
+{
+    if (fetch != SCORE_FETCH_NONE)
+        vec_fetch(fetch == SCORE_FETCH_BY_OFFSET ? key : key + x, distance);
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * score_tile_avx512.h: the score tile of few query rows in AVX-512, 16 features per vector. */
+#ifndef SATTN_KERNELS_SCORE_TILE_AVX512_H
+#define SATTN_KERNELS_SCORE_TILE_AVX512_H
+
+#include "kernels/vec/score_tile.h"
+#include "kernels/vec/vec_avx512.h"
+
+enum { SCORE_LANES = 16 };
+
+/* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys) */
+SATTN_INLINE void score_tile_f32x16(__m512 *acc, const float *q, const float *const *k, int64_t d,
+                                    int64_t ahead, const int n_rows, const int n_keys,
+                                    const score_fetch fetch)
+{
+    SATTN_UNROLL(16)
+    for (int i = 0; i < n_rows * n_keys; ++i)
+        acc[i] = _mm512_setzero_ps();
+    __m512 q_f32x16[SCORE_GROUP];
+    int64_t x = 0;
+    SATTN_NO_UNROLL
+    for (; x + SCORE_LANES <= d; x += SCORE_LANES, q += n_rows * SCORE_LANES) {
+        const int64_t distance = score_fetch_distance(x, ahead, fetch);
+        SATTN_KEEP_ORDER();
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r)
+            q_f32x16[r] = vec_in_register_f32x16(_mm512_loadu_ps(q + r * SCORE_LANES));
+        SATTN_UNROLL(8)
+        for (int j = 0; j < n_keys; ++j) {
+            const __m512 k_f32x16 = vec_in_register_f32x16(_mm512_loadu_ps(k[j] + x));
+            score_fetch_line(k[j], x, distance, fetch);
+            SATTN_UNROLL(4)
+            for (int r = 0; r < n_rows; ++r)
+                acc[r * n_keys + j] = _mm512_fmadd_ps(q_f32x16[r], k_f32x16, acc[r * n_keys + j]);
+        }
+    }
+    if (x == d)
+        return;
+    const __mmask16 tail = vec_tail_m16(d - x);
+    SATTN_UNROLL(8)
+    for (int j = 0; j < n_keys; ++j) {
+        const __m512 k_f32x16 = vec_load_tail_f32x16(k[j] + x, tail);
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r)
+            acc[r * n_keys + j] = _mm512_fmadd_ps(_mm512_loadu_ps(q + r * SCORE_LANES), k_f32x16,
+                                                  acc[r * n_keys + j]);
+    }
+}
+
+/* q . k by lanes. The accumulators of the next keys overlap with this chain of additions, and K is
+ * read in the order in which it lies in memory, which prefetchers like best. */
+SATTN_INLINE __m512 score_key_f32x16(const float *q, const float *k, int64_t whole, __mmask16 tail,
+                                     int64_t ahead)
+{
+    __m512 acc = _mm512_setzero_ps();
+    int64_t x = 0;
+    SATTN_NO_UNROLL
+    for (; x < whole; x += SCORE_LANES) {
+        acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), _mm512_loadu_ps(k + x), acc);
+        vec_fetch(k + x, ahead);
+    }
+    if (tail)
+        acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), vec_load_tail_f32x16(k + x, tail), acc);
+    return acc;
+}
+
+#endif
