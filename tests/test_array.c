@@ -257,7 +257,7 @@ static void test_fp_state(test_run *run)
     test_random random = {.seed = test_step_seed(run)};
     for (int i = 0; i < N; ++i)
         x[i] = i % 4 ? random_argument(&random)
-                     : (float)(-105 + 20 * (double)i / N); /* exp's subnormal results */
+                     : (float)(-105 + 20 * (double)i / (double)N); /* exp's subnormal results */
     math_call(run->kernel, x, plain, N);
     const uint64_t after = test_fp_control();
     test_fp_control_set(test_fp_control_flushing());

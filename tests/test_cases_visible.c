@@ -196,7 +196,7 @@ void case_long_rows(test_run *run)
         sattn_attention_args args = case_args(1, n, 1, 1, &q, k, &one, &o);
         args.v.stride_t = 0;
         /* A fused kernel adds up whole ones; a chain adds n / 128 sums of rounded weights. */
-        const double blocks = (double)n / SATTN_KEY_BLOCK;
+        const double blocks = (double)n / (double)SATTN_KEY_BLOCK;
         const double drift = case_is_chain(run) ? blocks * SATTN_UNIT_ROUNDOFF : 0;
         if (case_attend(run, "N27 a long row", &args))
             case_expect_near(run, "N27 a long row", &o, &want, 1, fmax(1e-5, drift));

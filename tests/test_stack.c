@@ -160,7 +160,7 @@ static bool check(const sattn_kernel *kernel, int64_t n_q, bool hides, size_t *m
     v[3 * D + 1] = hides ? NAN : 1.0f;
     /* The weights that av is given on its own. */
     for (int64_t at = 0; at < HEADS * n_q * KEYS; ++at)
-        scores[at] = 1.0f / KEYS;
+        scores[at] = 1.0f / (float)KEYS;
     memset(o, 0xff, sizeof o);
     const size_t used = run_on_small_stack(&this);
     *most = used > *most ? used : *most;

@@ -92,7 +92,7 @@ static void measure(sweep *s, const float *x, const double *want, const float *g
     const sattn_op op = s->kernel->op;
     for (int i = 0; i < n; ++i) {
         const double error = math_error(op, x[i], want[i], got[i]);
-        ++s->bins[error < 8 ? (int)(error * PER_ULP) : N_BINS];
+        ++s->bins[error < 8 ? (int)(error * (double)PER_ULP) : N_BINS];
         count_rounding(s, x[i], got[i], error);
         count_result(s, got[i]);
         if (fabs(want[i]) < (double)FLT_MIN) {
