@@ -12,9 +12,10 @@ static const double choose_s = 0.1;
 static int64_t run_shared(void *context, int64_t work)
 {
     sattn_shared_limit *const shared = context;
-    shared->limit.next = (size_t)*shared->cursor;
+    shared->limit.next = (size_t)(*shared->cursor * shared->pieces);
     const int64_t done = sattn_limit_run(&shared->limit, work);
-    *shared->cursor = (int64_t)shared->limit.next;
+    const int64_t next = ((int64_t)shared->limit.next + shared->pieces - 1) / shared->pieces;
+    *shared->cursor = next % shared->n_sets; /* a set that was begun is no longer cold */
     return done;
 }
 
@@ -50,20 +51,64 @@ static void add_compute(sattn_bounds *bounds, const sattn_bench_job *job, size_t
     }
 }
 
-static void add_memory(sattn_bounds *bounds, const sattn_bench_task *task,
-                       const sattn_workload *workload, const char *isa, int64_t *cursor)
+/* Whether the task streams K and V and leaves keys unread that no query can see. */
+static bool reads_parts(const sattn_bench_task *task, const sattn_attention_args *args)
 {
-    const size_t n_sets = (size_t)workload->n_sets;
-    sattn_limit *const limit = &bounds->memory.limit;
-    for (size_t s = 0; s < n_sets; ++s) {
-        sattn_limit_buffer *const buffer = &bounds->buffers[s];
+    return task->streamed == (SATTN_TENSOR_K | SATTN_TENSOR_V) &&
+           sattn_readable_keys(args) <
+               (double)args->batch * (double)args->n_kv_heads * (double)args->n_k;
+}
+
+static sattn_limit_buffer rows_of(const sattn_view *view, int64_t b, int64_t h, int64_t width,
+                                  sattn_workload_keys keys)
+{
+    const float *const rows = (const float *)view->data + b * view->stride_b + h * view->stride_h;
+    return (sattn_limit_buffer){.data = rows + keys.begin * view->stride_t,
+                                .bytes = (size_t)((keys.end - keys.begin) * width) * sizeof *rows};
+}
+
+/* The readable rows of K and V, of each KV head. */
+static void fill_parts(sattn_limit_buffer *buffer, const sattn_workload *workload, int64_t set)
+{
+    sattn_attention_args args = workload->args;
+    sattn_workload_place(workload, set, &args);
+    for (int64_t b = 0; b < args.batch; ++b)
+        for (int64_t h = 0; h < args.n_kv_heads; ++h) {
+            const sattn_workload_keys keys = sattn_workload_readable(&args, b);
+            *buffer++ = rows_of(&args.k, b, h, args.d, keys);
+            *buffer++ = rows_of(&args.v, b, h, args.d_v, keys);
+        }
+}
+
+static bool fill_buffers(sattn_bounds *bounds, const sattn_bench_task *task,
+                         const sattn_workload *workload)
+{
+    const bool by_parts = reads_parts(task, &workload->args);
+    const int64_t pieces = by_parts ? 2 * workload->args.batch * workload->args.n_kv_heads : 1;
+    bounds->memory.pieces = pieces;
+    bounds->memory.n_sets = workload->n_sets;
+    bounds->buffers = calloc((size_t)(workload->n_sets * pieces), sizeof *bounds->buffers);
+    for (int64_t s = 0; bounds->buffers && s < workload->n_sets; ++s) {
+        sattn_limit_buffer *const buffer = &bounds->buffers[s * pieces];
         size_t unused;
-        buffer->data = sattn_workload_piece(workload, (int64_t)s, task->streamed, &buffer->bytes);
-        buffer->to = sattn_workload_piece(workload, (int64_t)s, task->output, &unused);
+        if (by_parts) {
+            fill_parts(buffer, workload, s);
+            continue;
+        }
+        buffer->data = sattn_workload_piece(workload, s, task->streamed, &buffer->bytes);
+        buffer->to = sattn_workload_piece(workload, s, task->output, &unused);
     }
+    return bounds->buffers != NULL;
+}
+
+static void add_memory(sattn_bounds *bounds, const sattn_bench_task *task, const char *isa,
+                       int64_t *cursor)
+{
+    const size_t count = (size_t)(bounds->memory.n_sets * bounds->memory.pieces);
+    sattn_limit *const limit = &bounds->memory.limit;
     const bool usable = task->memory == SATTN_LIMIT_COPY
-                            ? sattn_limit_init_copy(limit, isa, bounds->buffers, n_sets)
-                            : sattn_limit_init_read(limit, isa, bounds->buffers, n_sets);
+                            ? sattn_limit_init_copy(limit, isa, bounds->buffers, count)
+                            : sattn_limit_init_read(limit, isa, bounds->buffers, count);
     if (!usable)
         return;
     bounds->memory.cursor = cursor;
@@ -77,12 +122,11 @@ bool sattn_bounds_open(sattn_bounds *bounds, const sattn_bench_job *job,
     const sattn_bench_task *const task = job->task;
     const bool by_memory = task->memory_always || job->phase != SATTN_PHASE_PREFILL;
     bounds->count = 0;
-    bounds->buffers = calloc((size_t)workload->n_sets, sizeof *bounds->buffers);
-    if (!bounds->buffers)
+    if (!fill_buffers(bounds, task, workload))
         return false;
     add_compute(bounds, job, SATTN_MEASURE_MAX_REFERENCES - (by_memory ? 1 : 0));
     if (by_memory)
-        add_memory(bounds, task, workload, isa, cursor);
+        add_memory(bounds, task, isa, cursor);
     return true;
 }
 

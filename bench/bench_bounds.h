@@ -17,13 +17,15 @@
  * sets are cold, the last ones are not. */
 typedef struct sattn_shared_limit {
     sattn_limit limit;
+    int64_t pieces; /* buffers of a set, one after the other */
+    int64_t n_sets;
     int64_t *cursor;
 } sattn_shared_limit;
 
 typedef struct sattn_bounds {
     sattn_limit compute[SATTN_MEASURE_MAX_REFERENCES];
     sattn_shared_limit memory;
-    sattn_limit_buffer *buffers; /* [n_sets] */
+    sattn_limit_buffer *buffers; /* [n_sets][pieces] */
     sattn_measure_reference references[SATTN_MEASURE_MAX_REFERENCES];
     sattn_limit_kind kinds[SATTN_MEASURE_MAX_REFERENCES];
     size_t count;

@@ -77,6 +77,7 @@ bool sattn_bench_google_report(const sattn_bench_jobs *list, const sattn_environ
     sattn_shim_add_context("simdattn_compiler", environment->build.compiler);
     sattn_shim_add_context("simdattn_commit", environment->build.commit);
     sattn_shim_add_context("simdattn_sleef_version", environment->build.sleef_version);
+    sattn_shim_add_context("simdattn_openmp", environment->build.openmp);
     sattn_shim_run(display);
     free(replays);
     return true;

@@ -37,6 +37,10 @@ static void add_sizes(json_t *entry, const sattn_bench_job *job)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i)
         json_object_set_new(entry, sizes[i].key, json_integer(sizes[i].value));
     json_object_set_new(entry, "simdattn_causal", json_boolean(s->causal));
+    json_object_set_new(entry, "simdattn_window", json_integer(s->window));
+    json_object_set_new(entry, "simdattn_softcap", json_real(s->softcap));
+    json_object_set_new(entry, "simdattn_alibi", json_boolean(s->has_alibi));
+    json_object_set_new(entry, "simdattn_sinks", json_boolean(s->has_sinks));
     sattn_result_text(entry, "simdattn_phase", phase);
 }
 
@@ -48,8 +52,6 @@ static void add_shape(json_t *entry, const sattn_bench_job *job, const sattn_ben
     sattn_result_text(entry, "simdattn_shape", s->name);
     sattn_result_text(entry, "simdattn_shape_text", text);
     sattn_result_text(entry, "simdattn_shape_source", s->source);
-    if (s->without)
-        sattn_result_text(entry, "simdattn_shape_without", s->without);
     add_sizes(entry, job);
     json_object_set_new(entry, "simdattn_sets", json_integer(job->n_sets));
     json_object_set_new(entry, "simdattn_set_bytes", json_integer((json_int_t)job->set_bytes));

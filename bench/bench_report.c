@@ -160,8 +160,6 @@ static void print_title(const sattn_bench_job *job)
         snprintf(less, sizeof less, " (H=%lld in the source)", (long long)s->source_heads);
     sattn_bench_job_ops(job, ops, sizeof ops);
     printf("\n%s, %s, %s: %s%s", ops, job->shape->name, sattn_cache_name(job->cache), sizes, less);
-    if (s->without)
-        printf(", without %s", s->without);
     if (job->cache == SATTN_COLD && job->n_sets > 0)
         printf(", %lld set%s of %.3g MB", (long long)job->n_sets, job->n_sets == 1 ? "" : "s",
                (double)job->set_bytes / 1e6);

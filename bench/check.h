@@ -46,6 +46,8 @@ typedef struct sattn_check_shape {
     bool causal, has_window;
     bool has_lengths;    /* batch entry b lacks its last keys */
     bool has_bias;       /* an additive mask per head, unless the data bring a mask */
+    bool has_alibi;      /* the slopes of the paper, 2^(-8 (h + 1) / n_q_heads) */
+    bool has_sinks;      /* some strong, some weak, and none in head 1 */
     bool is_interleaved; /* rows of all heads side by side, [batch, rows, heads, features] */
     int layer;           /* captured MiniLM layer, or SATTN_CHECK_NO_LAYER */
 } sattn_check_shape;

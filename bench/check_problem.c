@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { STREAM_SINKS = 101 /* of the generator in inputs.h; select_rows has the one before */ };
+
 /* Element counts of a problem's arrays, which lie in one piece. */
 typedef struct problem_sizes {
     size_t q, k, v, o, lse, scores;
@@ -117,15 +119,17 @@ static void set_mask(sattn_check_problem *p, sattn_mask_kind kind, int64_t heads
     }
 }
 
-/* A bias that falls with the distance of query and key, faster in each head, and hides far keys. */
+/* A bias that falls with the distance of query and key, faster in each head, and hides some keys.
+ */
 static void fill_bias(const sattn_check_problem *p, float *bias)
 {
     const sattn_attention_args *const a = &p->args;
     for (int64_t h = 0; h < a->n_q_heads; ++h)
         for (int64_t i = 0; i < a->n_q; ++i)
             for (int64_t j = 0; j < a->n_k; ++j) {
-                const int64_t distance = i > j ? i - j : j - i;
-                *bias++ = distance > 60 ? -INFINITY : 1.5f - 0.125f * (float)((1 + h) * distance);
+                const int64_t distance = llabs((long long)(i + a->n_k - a->n_q - j));
+                const bool is_hidden = (i + j) % 11 == 5;
+                *bias++ = is_hidden ? -INFINITY : 1.5f - 0.125f * (float)((1 + h) * distance);
             }
 }
 
@@ -150,6 +154,27 @@ static bool add_mask(sattn_check_problem *p, sattn_input_kind kind)
     return true;
 }
 
+static bool add_slopes_and_sinks(sattn_check_problem *p)
+{
+    const int64_t n = p->args.n_q_heads;
+    float *const slopes = malloc(2 * (size_t)n * sizeof *slopes);
+    float *const sinks = slopes ? slopes + n : NULL;
+    p->slopes_and_sinks = slopes;
+    if (!slopes)
+        return false;
+    for (int64_t h = 0; h < n; ++h) {
+        slopes[h] = (float)exp2(-8.0 * (double)(h + 1) / (double)n);
+        sinks[h] = 3 * sattn_random_normal(p->seed, STREAM_SINKS, (uint64_t)h);
+    }
+    if (n > 1)
+        sinks[1] = -INFINITY;
+    if (p->shape->has_alibi)
+        p->args.alibi_slopes = slopes;
+    if (p->shape->has_sinks)
+        p->args.sinks = sinks;
+    return true;
+}
+
 static bool add_lengths(sattn_check_problem *p)
 {
     const sattn_check_shape *const s = p->shape;
@@ -171,7 +196,7 @@ static bool select_rows(sattn_check_problem *p, bool full)
     const sattn_attention_args *const a = &p->args;
     const int64_t n_all = a->batch * a->n_q_heads * a->n_q;
     const int64_t row_cost = (a->n_k + 1) * (a->d + a->d_v + 30);
-    const int64_t budget = full ? 100000000 : 5000000;
+    const int64_t budget = full ? 100000000 : 4000000;
     int64_t n = budget / row_cost;
     n = n < 6 ? 6 : n;
     p->all_rows = n >= n_all;
@@ -261,7 +286,7 @@ int sattn_check_problem_open(sattn_check_problem *problem, const sattn_check_opt
         set_sizes(problem);
         set_strides(&problem->args, shape->is_interleaved);
         if (allocate(problem) && fill_tensors(problem, kind) && add_mask(problem, kind) &&
-            add_lengths(problem))
+            add_slopes_and_sinks(problem) && add_lengths(problem))
             code = SATTN_EXIT_GOOD;
     }
     if (code == SATTN_EXIT_GOOD && !select_rows(problem, options->full))
@@ -287,7 +312,9 @@ bool sattn_check_problem_steps(sattn_check_problem *problem)
                        ? (float)sattn_ref_score(q, k + j * a->k.stride_t, a->d, (double)a->scale,
                                                 (double)a->softcap, &size)
                        : -INFINITY;
-        const sattn_ref_scores row = sattn_verify_scores_of(s, &visible, 0, r % a->n_q);
+        sattn_ref_scores row = sattn_verify_scores_of(s, &visible, 0, r % a->n_q);
+        row.has_sink = a->sinks != NULL;
+        row.sink = a->sinks ? (double)a->sinks[h] : 0;
         const sattn_ref_softmax softmax = sattn_ref_softmax_of(&row);
         for (int64_t j = 0; j < a->n_k; ++j)
             p[j] = j < row.key_begin || j >= row.key_end || softmax.n_visible == 0
@@ -301,6 +328,7 @@ void sattn_check_problem_close(sattn_check_problem *problem)
 {
     free(problem->memory);
     free(problem->mask);
+    free(problem->slopes_and_sinks);
     free(problem->n_k_valid);
     free(problem->rows);
     *problem = (sattn_check_problem){0};
@@ -340,7 +368,8 @@ sattn_visibility sattn_check_visible(const sattn_check_problem *problem, int64_t
                                 .window_left = a->window_left,
                                 .window_right = a->window_right,
                                 .mask_row_stride = a->mask.stride[2],
-                                .mask_key_stride = 1};
+                                .mask_key_stride = 1,
+                                .alibi_slopes = a->alibi_slopes ? a->alibi_slopes + h : NULL};
     const int64_t at = a->mask.extent[1] > 1 ? h * a->mask.stride[1] : 0;
     if (a->mask.kind == SATTN_MASK_BOOL)
         visible.mask_bool = (const uint8_t *)a->mask.data + at;

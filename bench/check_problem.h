@@ -14,6 +14,7 @@ typedef struct sattn_check_problem {
     float *scores, *weights;   /* the oracle's, rounded; once sattn_check_problem_steps ran */
     float *step;               /* output of qk and softmax, n_scores */
     void *memory, *mask;
+    float *slopes_and_sinks; /* [2][n_q_heads] */
     int64_t *n_k_valid;
     /* The rows that steps are compared in; whole attentions use as many. */
     sattn_verify_place *rows;

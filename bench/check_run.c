@@ -144,18 +144,19 @@ static bool applies(const sattn_check_variant *variant, const sattn_check_proble
                     sattn_input_kind kind)
 {
     const sattn_check_shape *const shape = problem->shape;
+    const bool is_biased = shape->has_alibi || shape->has_sinks;
     if (is_chain(variant))
         return true;
     switch (variant->row->op) {
-    case SATTN_OP_fused: /* what only a chain computes */
-        return !shape->has_window && shape->softcap == 0;
-    case SATTN_OP_qk: /* the mask is not looked at */
+    case SATTN_OP_fused:
+        return true;
+    case SATTN_OP_qk: /* masks and biases are not looked at */
         return shape->layer != SATTN_CHECK_NO_LAYER ||
-               sattn_input_mask_kind(kind) == SATTN_MASK_NONE;
+               (sattn_input_mask_kind(kind) == SATTN_MASK_NONE && !is_biased);
     case SATTN_OP_softmax: /* nor is V */
         return kind != SATTN_INPUT_DENORMAL;
     case SATTN_OP_av:
-        return true;
+        return !is_biased;
     case SATTN_OP_exp:
     case SATTN_OP_tanh:
     case SATTN_OP_COUNT:
@@ -179,11 +180,8 @@ static void check_attention(const sattn_check_variant *variant, sattn_check_prob
         refuse(entry, sattn_last_error());
         return;
     }
-    sattn_bound_params params = sattn_bound_defaults();
-    if (is_chain(variant)) {
-        params.lazy_threshold = 0;
-        params.weight_roundings = 2;
-    }
+    const sattn_bound_params params =
+        is_chain(variant) ? sattn_bound_chain() : sattn_bound_defaults();
     const int64_t n_heads = problem->args.batch * problem->args.n_q_heads > 1 ? 2 : 1;
     const int64_t n_random = problem->n_rows / n_heads - 2;
     const sattn_verify_selection selection = {.all_rows = problem->all_rows,
@@ -244,7 +242,8 @@ static void check_softmax(sattn_check_problem *problem, const sattn_options *opt
                                           .n_columns = args.n_k,
                                           .visible = &visible,
                                           .i = at.row,
-                                          .lse = args.lse + number};
+                                          .lse = args.lse + number,
+                                          .sink = args.sinks ? args.sinks + at.head : NULL};
         sattn_verify_weights_row(&row, problem->step + number * args.n_k, NULL, NULL, at,
                                  &entry->result);
     }

@@ -2,7 +2,8 @@
  *
  * check_shapes.c: the shape classes and kinds of data of `simdattn check`. Sizes are those at which
  * kernels change their path: one key, less than a vector, a tile and one more or less, several key
- * blocks, heads that share K and V, rows that see nothing. */
+ * blocks, heads that share K and V, rows that see nothing; and each thing that a call may do to
+ * its scores, alone and with all the others. */
 #include "bench/check.h"
 
 #include <float.h>
@@ -46,7 +47,36 @@ static const sattn_check_shape shapes[] = {
      .window_left = 16},
     {"window-both", "30 keys on each side", SIZES(1, 4, 2, 80, 100, 32, 32), .has_window = true,
      .window_left = 30, .window_right = 30},
+    {"window-decode", "one query, the last 300 of 700 keys, 4 heads to a KV head",
+     SIZES(1, 8, 2, 1, 700, 64, 64), .has_window = true, .window_left = 299, .window_right = -1},
+    {"window-causal", "33 keys up to the query's own", SIZES(1, 2, 1, 90, 250, 64, 64),
+     .causal = true, .has_window = true, .window_left = 32, .window_right = -1},
     {"softcap", "scores capped at 5", SIZES(1, 2, 2, 40, 150, 64, 64), .softcap = 5},
+    {"softcap-decode", "one query, scores capped at 50", SIZES(1, 4, 2, 1, 260, 64, 64),
+     .softcap = 50},
+    {"alibi", "causal, a slope per head", SIZES(1, 6, 3, 50, 180, 32, 32), .causal = true,
+     .has_alibi = true},
+    {"alibi-both", "keys on both sides, a slope per head", SIZES(2, 2, 2, 35, 140, 40, 40),
+     .has_lengths = true, .has_alibi = true},
+    {"alibi-decode", "one query, a slope per head", SIZES(1, 8, 2, 1, 400, 64, 64),
+     .has_alibi = true},
+    {"sinks", "causal, a sink per head", SIZES(1, 6, 2, 40, 170, 32, 32), .causal = true,
+     .has_sinks = true},
+    {"sinks-blind", "a sink per head, rows that see no key", SIZES(1, 2, 1, 40, 20, 24, 24),
+     .causal = true, .has_sinks = true},
+    {"sinks-decode", "one query, a sink per head", SIZES(1, 8, 1, 1, 290, 64, 64),
+     .has_sinks = true},
+    {"everything", "lengths, window, softcap, ALiBi, mask and sinks",
+     SIZES(2, 6, 2, 37, 210, 56, 48), .causal = true, .has_lengths = true, .has_window = true,
+     .window_left = 90, .window_right = -1, .softcap = 20, .has_bias = true, .has_alibi = true,
+     .has_sinks = true},
+    {"everything-decode", "the same of one query", SIZES(2, 8, 2, 1, 500, 56, 48), .causal = true,
+     .has_lengths = true, .has_window = true, .window_left = 270, .window_right = -1, .softcap = 20,
+     .has_bias = true, .has_alibi = true, .has_sinks = true},
+    {"group-16", "3 queries, 16 heads, one KV head", SIZES(1, 16, 1, 3, 150, 64, 64)},
+    {"group-128-decode", "one query, 128 heads, one KV head", SIZES(1, 128, 1, 1, 140, 32, 32)},
+    {"group-128", "3 causal queries, 128 heads, one KV head", SIZES(1, 128, 1, 3, 70, 16, 16),
+     .causal = true},
     {"prefill-512", "512 queries and keys", SIZES(1, 2, 2, 512, 512, 64, 64), .full_only = true},
     {"causal-600", "600 causal queries, d = 128", SIZES(1, 2, 1, 600, 600, 128, 128),
      .causal = true, .full_only = true},

@@ -115,6 +115,7 @@ static void add_build(json_t *context, const sattn_environment *e)
     add_known(context, "simdattn_commit_dirty", e->build.commit_dirty);
     sattn_result_text(context, "simdattn_kernel_hash", e->build.kernel_hash);
     sattn_result_text(context, "simdattn_sleef_version", e->build.sleef_version);
+    sattn_result_text(context, "simdattn_openmp", e->build.openmp);
     sattn_result_text(context, "simdattn_benchmark_version", e->build.benchmark_version);
     sattn_result_text(context, "simdattn_jansson_version", e->build.jansson_version);
 }

@@ -4,8 +4,7 @@
  * them plain ones chosen to show one thing, and arrays.
  *
  * Sources are test suites and configurations of public projects; sequence lengths of decoders are
- * those of the cited suite unless the note says "length chosen". What a model does and this version
- * does not compute is named in `without`: the shape is then the model's plain counterpart. */
+ * those of the cited suite unless the note says "length chosen". */
 #ifndef SATTN_BENCH_SHAPES_H
 #define SATTN_BENCH_SHAPES_H
 
@@ -45,14 +44,17 @@ typedef struct sattn_shape_mask {
 
 typedef struct sattn_shape {
     const char *name;
-    const char *model;   /* what it is a part of */
-    const char *source;  /* project and file, or how derived */
-    const char *without; /* NULL, or what of the model is left out */
-    unsigned presets;    /* set of sattn_preset */
+    const char *model;  /* what it is a part of */
+    const char *source; /* project and file, or how derived */
+    unsigned presets;   /* set of sattn_preset */
     int64_t batch, n_q_heads, n_kv_heads, n_q, n_k, d, d_v;
     bool causal;
     sattn_shape_mask mask;
     double scale;         /* 0: 1/sqrt(d) */
+    double softcap;       /* 0: off */
+    int64_t window;       /* 0: off; else keys that a query sees, its own and those before it */
+    bool has_alibi;       /* slopes 2^(-8 (h + 1) / n_q_heads) */
+    bool has_sinks;       /* one per query head */
     int64_t source_batch; /* 0: as batch; else the source's, of which `batch` entries are run */
     int64_t source_heads; /* 0: as n_q_heads; else the same for heads */
     int real_layer;       /* -1: inputs are made; else captured ones of this MiniLM layer */

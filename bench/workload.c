@@ -80,8 +80,15 @@ static sattn_attention_args args_of(const sattn_workload *w)
         .o = {NULL, SATTN_F32, s->n_q_heads * s->n_q * s->d_v, s->n_q * s->d_v, s->d_v},
         .has_scale = s->scale != 0,
         .scale = (float)s->scale,
+        .softcap = (float)s->softcap,
         .causal = s->causal,
+        .has_window = s->window > 0,
+        .window_left = s->window - 1,
+        .window_right = 0,
+        .alibi_slopes = s->has_alibi ? w->slopes_and_sinks : NULL,
+        .sinks = s->has_sinks ? w->slopes_and_sinks + s->n_q_heads : NULL,
         .n_k_valid = w->n_k_valid,
+        .scores_stage = SATTN_SCORES_SOFTCAPPED,
         .scores_stride_b = s->n_q_heads * score_rows,
         .scores_stride_h = score_rows,
         .scores_stride_t = s->n_k,
@@ -117,25 +124,36 @@ static void adopt_layer(sattn_workload *w, sattn_real_layer *layer)
     layer->lengths = NULL;
 }
 
-static int64_t sets_for(size_t cold_bytes, size_t set_bytes)
+/* Bytes of a set but for rows of K and V that no query can see, which calls may leave untouched. */
+static size_t touched_bytes(const sattn_workload *w)
 {
-    return cold_bytes > set_bytes ? (int64_t)((cold_bytes + set_bytes - 1) / set_bytes) : 1;
+    const sattn_attention_args args = args_of(w);
+    const double existing = sattn_existing_keys(&args);
+    const double unseen = existing > 0 ? 1 - sattn_readable_keys(&args) / existing : 0;
+    return w->set_bytes - (size_t)(unseen * (double)(w->bytes[1] + w->bytes[2])); /* K, V */
+}
+
+static int64_t sets_for(size_t cold_bytes, const sattn_workload *w)
+{
+    const size_t bytes = touched_bytes(w);
+    return cold_bytes > bytes ? (int64_t)((cold_bytes + bytes - 1) / bytes) : 1;
 }
 
 size_t sattn_workload_bytes(const sattn_workload_request *request)
 {
     sattn_workload w = {.shape = *request->shape};
     lay_out(&w, request->tensors);
-    return (size_t)sets_for(request->cold_bytes, w.set_bytes) * w.set_bytes;
+    return (size_t)sets_for(request->cold_bytes, &w) * w.set_bytes;
 }
 
 static bool open_sets(sattn_workload *w, const sattn_workload_request *request,
                       const sattn_real_layer *layer, char *error, size_t error_size)
 {
     lay_out(w, request->tensors);
-    w->n_sets = sets_for(request->cold_bytes, w->set_bytes);
+    w->n_sets = sets_for(request->cold_bytes, w);
     w->arena = sattn_workload_allocate((size_t)w->n_sets * w->set_bytes);
-    if (!w->arena || !sattn_workload_make_mask(w, request->data->input)) {
+    if (!w->arena || !sattn_workload_make_mask(w, request->data->input) ||
+        !sattn_workload_make_slopes_and_sinks(w)) {
         snprintf(error, error_size, "%s: out of memory for %.1f MB of tensors", w->shape.name,
                  (double)w->n_sets * (double)w->set_bytes / 1e6);
         return false;
@@ -178,6 +196,7 @@ void sattn_workload_close(sattn_workload *workload)
         free(workload->arena);
     free(workload->pristine);
     free(workload->mask);
+    free(workload->slopes_and_sinks);
     free(workload->n_k_valid);
     *workload = (sattn_workload){0};
 }
@@ -237,7 +256,8 @@ void sattn_workload_place(const sattn_workload *workload, int64_t set, sattn_att
 
 bool sattn_workload_can_cut_rows(const sattn_workload *workload)
 {
-    return !workload->args.causal && workload->args.mask.kind == SATTN_MASK_NONE;
+    const sattn_attention_args *const a = &workload->args;
+    return !a->causal && !a->has_window && !a->alibi_slopes && a->mask.kind == SATTN_MASK_NONE;
 }
 
 sattn_attention_args sattn_workload_part(const sattn_workload *workload, int64_t n_kv_heads,

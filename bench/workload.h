@@ -42,7 +42,7 @@ typedef struct sattn_workload_request {
     sattn_scores_in scores_in;
     double spread;       /* standard deviation of SATTN_IN_NUMBERS */
     const char *dataset; /* directory of captured tensors */
-    size_t cold_bytes;   /* what all sets together must take at least; 0 makes one set */
+    size_t cold_bytes;   /* what calls touch of all sets, at least; 0 makes one set */
 } sattn_workload_request;
 
 typedef struct sattn_workload {
@@ -55,6 +55,7 @@ typedef struct sattn_workload {
     bool borrows_arena;                             /* the arena is another workload's */
     char *pristine; /* NULL, or what sattn_workload_restore puts into the arena */
     void *mask;
+    float *slopes_and_sinks; /* NULL, or [2][n_q_heads] */
     int64_t *n_k_valid;
 } sattn_workload;
 
@@ -81,7 +82,7 @@ void *sattn_workload_piece(const sattn_workload *workload, int64_t set, unsigned
                            size_t *bytes);
 
 /* The first KV heads of batch entry 0, and of their queries the first rows. Fewer rows than all
- * only where no causal limit and no mask tells rows apart. */
+ * only where nothing tells rows apart: no causal limit, window, ALiBi or mask. */
 sattn_attention_args sattn_workload_part(const sattn_workload *workload, int64_t n_kv_heads,
                                          int64_t n_rows);
 bool sattn_workload_can_cut_rows(const sattn_workload *workload);
@@ -90,7 +91,16 @@ bool sattn_workload_can_cut_rows(const sattn_workload *workload);
  * all whose key exists. */
 double sattn_visible_pairs(const sattn_attention_args *args);
 double sattn_existing_pairs(const sattn_attention_args *args);
-/* Keys that exist, once per KV head and batch entry. */
+/* Keys that exist, and keys that some query may see by length, causal limit and window, once per KV
+ * head and batch entry. */
 double sattn_existing_keys(const sattn_attention_args *args);
+double sattn_readable_keys(const sattn_attention_args *args);
+
+/* The readable keys of one batch entry: [begin, end). */
+typedef struct sattn_workload_keys {
+    int64_t begin, end;
+} sattn_workload_keys;
+
+sattn_workload_keys sattn_workload_readable(const sattn_attention_args *args, int64_t batch);
 
 #endif

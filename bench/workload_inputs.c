@@ -13,6 +13,7 @@
 enum {
     SEED = 2026,
     STREAM_NUMBERS = 100, /* of the generator in inputs.h, which uses the first few itself */
+    STREAM_SINKS,
 };
 
 static sattn_input_shape sizes_of(const sattn_shape *s)
@@ -69,6 +70,22 @@ bool sattn_workload_make_mask(sattn_workload *workload, sattn_input_kind kind)
                         ((float *)workload->mask)[at] = value;
                 }
     return true;
+}
+
+/* ---- slopes and sinks */
+
+bool sattn_workload_make_slopes_and_sinks(sattn_workload *workload)
+{
+    const sattn_shape *const s = &workload->shape;
+    if (!s->has_alibi && !s->has_sinks)
+        return true;
+    float *const slopes = sattn_workload_allocate(2 * (size_t)s->n_q_heads * sizeof *slopes);
+    workload->slopes_and_sinks = slopes;
+    for (int64_t h = 0; slopes && h < s->n_q_heads; ++h) {
+        slopes[h] = (float)exp2(-8.0 * (double)(h + 1) / (double)s->n_q_heads);
+        slopes[s->n_q_heads + h] = 2.0f * sattn_random_normal(SEED, STREAM_SINKS, (uint64_t)h);
+    }
+    return slopes != NULL;
 }
 
 /* ---- tensors */

@@ -14,6 +14,9 @@ void *sattn_workload_allocate(size_t size);
  */
 bool sattn_workload_make_mask(sattn_workload *workload, sattn_input_kind kind);
 
+/* Makes the slopes and sinks that the shape asks for; false: no memory. */
+bool sattn_workload_make_slopes_and_sinks(sattn_workload *workload);
+
 /* Fills set 0. `layer` has tensors or none. On failure `error` says why. */
 bool sattn_workload_fill(const sattn_workload *workload, const sattn_workload_request *request,
                          const sattn_real_layer *layer, char *error, size_t error_size);

@@ -16,19 +16,34 @@ static bool mask_lets_through(const sattn_mask *mask, int64_t b, int64_t h, int6
     return ((const float *)mask->data)[at] != -INFINITY;
 }
 
-static double visible_pairs(const sattn_attention_args *args, int64_t b, int64_t h)
+/* What length, causal limit and window leave to row i; offsets and windows of workloads are small.
+ */
+static sattn_workload_keys keys_of_row(const sattn_attention_args *args, int64_t b, int64_t i)
 {
     const int64_t n_k = args->n_k_valid ? args->n_k_valid[b] : args->n_k;
     const int64_t offset = args->causal_offset ? args->causal_offset[b] : n_k - args->n_q;
+    const int64_t self = i + offset;
+    sattn_workload_keys keys = {0, n_k};
+    if (args->causal && self + 1 < keys.end)
+        keys.end = self + 1;
+    if (args->has_window && args->window_right >= 0 && self + args->window_right + 1 < keys.end)
+        keys.end = self + args->window_right + 1;
+    if (args->has_window && args->window_left >= 0 && self - args->window_left > 0)
+        keys.begin = self - args->window_left;
+    if (keys.end < keys.begin)
+        keys.end = keys.begin;
+    return keys;
+}
+
+static double visible_pairs(const sattn_attention_args *args, int64_t b, int64_t h)
+{
     int64_t pairs = 0;
     for (int64_t i = 0; i < args->n_q; ++i) {
-        int64_t end = n_k;
-        if (args->causal && i + offset + 1 < end)
-            end = i + offset + 1 > 0 ? i + offset + 1 : 0;
+        const sattn_workload_keys keys = keys_of_row(args, b, i);
         if (args->mask.kind == SATTN_MASK_NONE)
-            pairs += end;
+            pairs += keys.end - keys.begin;
         else
-            for (int64_t j = 0; j < end; ++j)
+            for (int64_t j = keys.begin; j < keys.end; ++j)
                 pairs += mask_lets_through(&args->mask, b, h, i, j);
     }
     return (double)pairs;
@@ -63,4 +78,29 @@ double sattn_existing_pairs(const sattn_attention_args *args)
 double sattn_existing_keys(const sattn_attention_args *args)
 {
     return existing(args, (double)args->n_kv_heads);
+}
+
+sattn_workload_keys sattn_workload_readable(const sattn_attention_args *args, int64_t batch)
+{
+    sattn_workload_keys all = {0, 0};
+    for (int64_t i = 0; i < args->n_q; ++i) {
+        const sattn_workload_keys keys = keys_of_row(args, batch, i);
+        if (keys.begin == keys.end)
+            continue;
+        if (all.begin == all.end)
+            all = keys;
+        all.begin = keys.begin < all.begin ? keys.begin : all.begin;
+        all.end = keys.end > all.end ? keys.end : all.end;
+    }
+    return all;
+}
+
+double sattn_readable_keys(const sattn_attention_args *args)
+{
+    double keys = 0;
+    for (int64_t b = 0; b < args->batch; ++b) {
+        const sattn_workload_keys readable = sattn_workload_readable(args, b);
+        keys += (double)(readable.end - readable.begin);
+    }
+    return keys * (double)args->n_kv_heads;
 }

@@ -101,24 +101,6 @@ static sattn_status check_values(const sattn_attention_args *a, sattn_task task)
     return check_stage(a, task);
 }
 
-static sattn_status check_unsupported(const sattn_attention_args *a, sattn_task task)
-{
-    const bool weighs = sattn_task_is_attention(task) || task == SATTN_TASK_SOFTMAX;
-    const char *const field = a->alibi_slopes ? "alibi_slopes" : a->sinks ? "sinks" : NULL;
-    if (weighs && field)
-        return sattn_fail(SATTN_ERR_UNSUPPORTED, "%s is set: this version does not compute it",
-                          field);
-    return SATTN_OK;
-}
-
-const char *sattn_field_for_chain(const sattn_attention_args *a)
-{
-    return a->softcap != 0.0f ? "softcap"
-           : a->has_window    ? "has_window"
-           : a->scores        ? "scores"
-                              : NULL;
-}
-
 sattn_status sattn_attention_check_shape(const sattn_attention_args *a, sattn_task task)
 {
     sattn_operand operands[SATTN_OPERAND_COUNT];
@@ -131,8 +113,6 @@ sattn_status sattn_attention_check_shape(const sattn_attention_args *a, sattn_ta
         status = check_values(a, task);
     if (status == SATTN_OK && sattn_task_sees(task))
         status = check_mask(a);
-    if (status == SATTN_OK)
-        status = check_unsupported(a, task);
     return status;
 }
 
@@ -143,8 +123,22 @@ static sattn_status check_pointer(const char *name, const void *data, bool neede
         return sattn_fail(SATTN_ERR_ARGUMENT, "%s is NULL: expected data", name);
     if ((uintptr_t)data % alignment != 0)
         return sattn_fail(SATTN_ERR_ARGUMENT,
-                          "%s = %p: expected an address that is a multiple of 4", name, data);
+                          "%s = %p: expected an address that is a multiple of %d", name, data,
+                          (int)alignment);
     return SATTN_OK;
+}
+
+static sattn_status check_head_arrays(const sattn_attention_args *a)
+{
+    sattn_status status = check_pointer("alibi_slopes", a->alibi_slopes, false, 4);
+    if (status == SATTN_OK)
+        status = check_pointer("sinks", a->sinks, false, 4);
+    for (int64_t h = 0; status == SATTN_OK && a->alibi_slopes && h < a->n_q_heads; ++h)
+        if (!isfinite(a->alibi_slopes[h]))
+            status = sattn_fail(SATTN_ERR_ARGUMENT,
+                                "alibi_slopes[%" PRId64 "] = %g: expected a finite number", h,
+                                (double)a->alibi_slopes[h]);
+    return status;
 }
 
 static sattn_status check_pointers(const sattn_attention_args *a, sattn_task task)
@@ -158,13 +152,17 @@ static sattn_status check_pointers(const sattn_attention_args *a, sattn_task tas
     if (status == SATTN_OK && sattn_task_sees(task) && a->mask.kind != SATTN_MASK_NONE)
         status = check_pointer("mask.data", a->mask.data, a->n_k > 0,
                                a->mask.kind == SATTN_MASK_ADDITIVE ? 4 : 1);
+    if (status == SATTN_OK)
+        status = check_pointer("n_k_valid", a->n_k_valid, false, _Alignof(int64_t));
+    if (status == SATTN_OK && sattn_task_sees(task))
+        status = check_pointer("causal_offset", a->causal_offset, false, _Alignof(int64_t));
     for (int64_t b = 0; status == SATTN_OK && a->n_k_valid && b < a->batch; ++b)
         if (a->n_k_valid[b] < 0 || a->n_k_valid[b] > a->n_k)
             status =
                 sattn_fail(SATTN_ERR_ARGUMENT,
                            "n_k_valid[%" PRId64 "] = %" PRId64 ": expected 0 to n_k = %" PRId64, b,
                            a->n_k_valid[b], a->n_k);
-    return status;
+    return status == SATTN_OK && sattn_task_weighs(task) ? check_head_arrays(a) : status;
 }
 
 bool sattn_output_fits_queries(const sattn_attention_args *a)
@@ -186,8 +184,9 @@ static bool scores_are_input(const sattn_attention_args *a, sattn_task task)
 static sattn_region mask_region(const sattn_attention_args *a)
 {
     const int64_t size = a->mask.kind == SATTN_MASK_BOOL ? 1 : 4;
-    sattn_region region = {.base = (uintptr_t)a->mask.data,
-                           .run = a->mask.kind == SATTN_MASK_NONE ? 0 : a->mask.extent[3] * size};
+    if (a->mask.kind == SATTN_MASK_NONE) /* extents and strides have not been looked at */
+        return (sattn_region){0};
+    sattn_region region = {.base = (uintptr_t)a->mask.data, .run = a->mask.extent[3] * size};
     for (int axis = 0; axis < SATTN_REGION_AXES; ++axis) {
         region.extent[axis] = a->mask.extent[axis];
         region.step[axis] = sattn_step_of(a->mask.extent[axis], a->mask.stride[axis], size);
@@ -195,13 +194,13 @@ static sattn_region mask_region(const sattn_attention_args *a)
     return region;
 }
 
-static sattn_region array_region(const int64_t *data, int64_t count)
+static sattn_region array_region(const void *data, int64_t count, int64_t element_size)
 {
     return (sattn_region){
-        .base = (uintptr_t)data, .extent = {1, 1, 1}, .run = data ? count * 8 : 0};
+        .base = (uintptr_t)data, .extent = {1, 1, 1}, .run = data ? count * element_size : 0};
 }
 
-enum { INPUTS_MAX = SATTN_OPERAND_COUNT + 3 };
+enum { INPUTS_MAX = SATTN_OPERAND_COUNT + 5 };
 
 typedef struct named_region {
     const char *name;
@@ -232,8 +231,13 @@ static sattn_status check_overlap(const sattn_attention_args *a, sattn_task task
     if (sattn_task_sees(task))
         tensors[n++] = (named_region){"mask.data", mask_region(a)};
     if (sattn_task_sees(task))
-        tensors[n++] = (named_region){"causal_offset", array_region(a->causal_offset, a->batch)};
-    tensors[n++] = (named_region){"n_k_valid", array_region(a->n_k_valid, a->batch)};
+        tensors[n++] = (named_region){"causal_offset", array_region(a->causal_offset, a->batch, 8)};
+    tensors[n++] = (named_region){"n_k_valid", array_region(a->n_k_valid, a->batch, 8)};
+    if (sattn_task_weighs(task)) {
+        tensors[n++] =
+            (named_region){"alibi_slopes", array_region(a->alibi_slopes, a->n_q_heads, 4)};
+        tensors[n++] = (named_region){"sinks", array_region(a->sinks, a->n_q_heads, 4)};
+    }
 
     const bool in_place = scores_are_input(a, task);
     for (int output = SATTN_OPERAND_O; output >= SATTN_OPERAND_LSE; --output)
@@ -251,6 +255,21 @@ static sattn_status check_overlap(const sattn_attention_args *a, sattn_task task
             if (status != SATTN_OK)
                 return status;
         }
+    return SATTN_OK;
+}
+
+sattn_status sattn_attention_check_apart(const sattn_attention_args *a, sattn_task task,
+                                         const char *name, const void *data, int64_t bytes)
+{
+    sattn_operand operands[SATTN_OPERAND_COUNT];
+    const named_region input = {name, array_region(data, bytes, 1)};
+    sattn_operands_of(a, task, operands);
+    for (int i = SATTN_OPERAND_LSE; i <= SATTN_OPERAND_O; ++i) {
+        const named_region output = {operands[i].pointer, sattn_operand_region(&operands[i])};
+        const sattn_status status = check_apart(&output, &input, "");
+        if (status != SATTN_OK)
+            return status;
+    }
     return SATTN_OK;
 }
 

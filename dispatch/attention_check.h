@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
  * attention_check.h: everything that can be wrong with the arguments of an attention call or of one
- * of its steps. Nothing but argument structs and the small per-batch arrays is read. A task looks
- * only at the fields that it needs. */
+ * of its steps. Nothing but argument structs and the small arrays per batch entry and head is read.
+ * A task looks only at the fields that it needs. */
 #ifndef SATTN_DISPATCH_ATTENTION_CHECK_H
 #define SATTN_DISPATCH_ATTENTION_CHECK_H
 
 #include "dispatch/operands.h"
 
-/* Extents, strides, types, values; fields that are not computed yet are refused by name. Pointers
- * are not looked at. */
+/* Extents, strides, types, values. Pointers are not looked at. */
 sattn_status sattn_attention_check_shape(const sattn_attention_args *args, sattn_task task);
 
-/* Pointers, per-batch values and overlap, for arguments whose shape has passed. Sets *o_is_q where
- * the output of an attention takes the place of its queries. */
+/* Pointers, values per batch entry and head, and overlap, for arguments whose shape has passed.
+ * Sets *o_is_q where the output of an attention takes the place of its queries. */
 sattn_status sattn_attention_check_data(const sattn_attention_args *args, sattn_task task,
                                         bool *o_is_q);
 
-/* The name of a field that is set and that only a chain computes; NULL: there is none. */
-const char *sattn_field_for_chain(const sattn_attention_args *args);
+/* Refuses an array of an input, of `bytes` bytes, that an output overlaps. */
+sattn_status sattn_attention_check_apart(const sattn_attention_args *args, sattn_task task,
+                                         const char *name, const void *data, int64_t bytes);
 
 /* True where o has the shape and the strides of q, so that it may lie exactly on it. */
 bool sattn_output_fits_queries(const sattn_attention_args *args);

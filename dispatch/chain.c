@@ -3,7 +3,6 @@
  * chain.c: qk, softmax and av over blocks of query rows. */
 #include "dispatch/chain.h"
 
-#include "dispatch/merge.h"
 #include "kernels/visibility.h"
 
 #include <math.h>
@@ -40,60 +39,12 @@ static int64_t rows_within(const sattn_attention_args *a, int64_t n_group, int64
 int64_t sattn_chain_block_rows(const sattn_attention_args *a, int64_t n_group, int64_t tile_rows)
 {
     int64_t rows = rows_within(a, n_group, SATTN_CHAIN_BYTES);
-    const int64_t tile = (tile_rows + n_group - 1) / n_group; /* rows of a head to fill a tile */
+    const int64_t tile = (tile_rows - 1) / n_group + 1; /* rows of a head to fill a tile */
     if (rows < tile)
         rows = least(tile, rows_within(a, n_group, SATTN_CHAIN_BYTES_MAX));
     else if (rows < a->n_q)
         rows -= rows % tile;
     return rows > 1 ? rows : 1;
-}
-
-void sattn_write_lse(const sattn_unit *unit, float *lse, int64_t n_rows, const float *row_max,
-                     const float *row_sum)
-{
-    for (int64_t g = 0; g < unit->n_group; ++g)
-        for (int64_t i = 0; i < n_rows; ++i)
-            lse[g * unit->lse_group_stride + i] =
-                sattn_log_sum_exp(row_max[g * n_rows + i], row_sum[g * n_rows + i]);
-}
-
-void sattn_fill_missing(const sattn_unit *unit, float *scores, int64_t n_rows)
-{
-    for (int64_t g = 0; g < unit->n_group; ++g)
-        for (int64_t i = 0; i < n_rows; ++i)
-            for (int64_t j = unit->visible.n_k; j < unit->n_k; ++j)
-                scores[g * unit->scores_group_stride + i * unit->scores_stride + j] = -INFINITY;
-}
-
-void sattn_average(const sattn_plan *plan, const sattn_av_args *args,
-                   const sattn_repair_memory *memory)
-{
-    sattn_av_fn *const average = plan->kernels[SATTN_OP_av]->fn.av;
-    const sattn_averaged averaged = {.visible = &args->visible,
-                                     .v = args->v,
-                                     .o = args->o,
-                                     .v_stride = args->v_stride,
-                                     .o_stride = args->o_stride,
-                                     .o_group_stride = args->o_group_stride,
-                                     .n_group = args->n_group,
-                                     .n_rows = args->i1,
-                                     .d_v = args->d_v};
-    average(args);
-    if (!plan->may_hide || !sattn_may_hide(&args->visible, args->i1) ||
-        !sattn_output_is_suspect(&averaged))
-        return;
-    const int64_t n_keys = sattn_list_non_finite_keys(&averaged, memory->v_keys);
-    if (n_keys == 0) /* what is not finite comes from the weights */
-        return;
-    sattn_copy_finite(&averaged, memory->v_copy);
-    sattn_av_args again = *args;
-    again.v = memory->v_copy;
-    again.v_stride = args->d_v;
-    again.o = memory->repaired;
-    again.o_stride = args->d_v;
-    again.o_group_stride = args->i1 * args->d_v;
-    average(&again);
-    sattn_take_repaired(&averaged, memory->repaired, memory->v_keys, n_keys);
 }
 
 /* Rows of scores, of a block or of the caller's memory: key 0 of row 0 of the group's first head.
@@ -105,19 +56,18 @@ typedef struct score_rows {
 
 typedef struct block {
     const sattn_plan *plan;
-    const sattn_unit *unit;
+    const sattn_unit *unit; /* the block's rows */
     const sattn_unit_memory *memory;
-    int64_t i0, n_rows;
     sattn_key_range seen; /* keys that some row may see, from a multiple of the key block on */
     score_rows own;       /* memory of the block; key seen.begin at [0] */
     score_rows asked;     /* the caller's, key 0 at [0]; data NULL: none is asked for */
 } block;
 
-/* The keys that one of the rows [i0, i1) may see. */
-static sattn_key_range seen_by(const sattn_visibility *visible, int64_t i0, int64_t i1)
+/* The keys that one of n_rows rows may see. */
+static sattn_key_range seen_by(const sattn_visibility *visible, int64_t n_rows)
 {
     sattn_key_range seen = {visible->n_k, 0};
-    for (int64_t i = i0; i < i1; ++i) {
+    for (int64_t i = 0; i < n_rows; ++i) {
         const sattn_key_range row = sattn_visible_range(visible, i);
         if (row.begin == row.end)
             continue;
@@ -138,7 +88,7 @@ static void score(const block *b, float softcap, sattn_key_range keys, const sco
                   int64_t column)
 {
     const sattn_unit *const u = b->unit;
-    const sattn_qk_args args = {.q = u->q + b->i0 * u->q_stride,
+    const sattn_qk_args args = {.q = u->q,
                                 .k = key_rows(u->k, u->k_stride, keys.begin - column),
                                 .s = s->data,
                                 .q_stride = u->q_stride,
@@ -147,7 +97,7 @@ static void score(const block *b, float softcap, sattn_key_range keys, const sco
                                 .q_group_stride = u->q_group_stride,
                                 .s_group_stride = s->group_stride,
                                 .n_group = u->n_group,
-                                .i1 = b->n_rows,
+                                .i1 = u->n_q,
                                 .j0 = column,
                                 .j1 = column + keys.end - keys.begin,
                                 .d = u->d,
@@ -164,6 +114,7 @@ static void weigh(const block *b, sattn_key_range keys, int64_t n_columns, const
                   const score_rows *p)
 {
     const sattn_unit *const u = b->unit;
+    const bool has_stats = u->lse || u->sinks;
     const sattn_softmax_args args = {
         .s = s->data,
         .p = p->data,
@@ -172,14 +123,16 @@ static void weigh(const block *b, sattn_key_range keys, int64_t n_columns, const
         .s_group_stride = s->group_stride,
         .p_group_stride = p->group_stride,
         .n_group = u->n_group,
-        .i1 = b->n_rows,
+        .i1 = u->n_q,
         .n_columns = n_columns,
-        .visible = sattn_visibility_from(&u->visible, b->i0, keys.begin, keys.end - keys.begin),
-        .row_max = u->lse ? b->memory->row_max : NULL,
-        .row_sum = u->lse ? b->memory->row_sum : NULL,
-        .stat_group_stride = b->n_rows,
+        .visible = sattn_visibility_from(&u->visible, 0, keys.begin, keys.end - keys.begin),
+        .row_max = has_stats ? b->memory->row_max : NULL,
+        .row_sum = has_stats ? b->memory->row_sum : NULL,
+        .stat_group_stride = u->n_q,
         .scratch = b->memory->scratch};
     b->plan->kernels[SATTN_OP_softmax]->fn.softmax(&args);
+    if (u->sinks)
+        sattn_weigh_sinks(&args, u->sinks);
 }
 
 static void average_block(const block *b, const score_rows *p)
@@ -187,19 +140,33 @@ static void average_block(const block *b, const score_rows *p)
     const sattn_unit *const u = b->unit;
     const sattn_av_args args = {.p = p->data,
                                 .v = key_rows(u->v, u->v_stride, b->seen.begin),
-                                .o = u->o + b->i0 * u->o_stride,
+                                .o = u->o,
                                 .p_stride = p->stride,
                                 .v_stride = u->v_stride,
                                 .o_stride = u->o_stride,
                                 .p_group_stride = p->group_stride,
                                 .o_group_stride = u->o_group_stride,
                                 .n_group = u->n_group,
-                                .i1 = b->n_rows,
+                                .i1 = u->n_q,
                                 .d_v = u->d_v,
-                                .visible = sattn_visibility_from(&u->visible, b->i0, b->seen.begin,
+                                .visible = sattn_visibility_from(&u->visible, 0, b->seen.begin,
                                                                  b->seen.end - b->seen.begin),
                                 .scratch = b->memory->scratch};
     sattn_average(b->plan, &args, &b->memory->repair);
+}
+
+/* How far query row i stands from key j. */
+static float distance(const sattn_visibility *visible, int64_t i, int64_t j)
+{
+    const int64_t position = sattn_add_held(visible->causal_offset, i);
+    return position > j ? (float)((uint64_t)position - (uint64_t)j)
+                        : (float)((uint64_t)j - (uint64_t)position);
+}
+
+/* Rounded once but for ties in double, where the product is exact; the baseline has no FMA. */
+static float sloped(float score, float slope, float distance)
+{
+    return (float)((double)score - (double)slope * (double)distance);
 }
 
 /* The caller's scores get their bias, and -inf where the row does not see the key. */
@@ -207,16 +174,18 @@ static void add_bias(const block *b)
 {
     const sattn_unit *const u = b->unit;
     for (int64_t g = 0; g < u->n_group; ++g)
-        for (int64_t i = 0; i < b->n_rows; ++i) {
+        for (int64_t i = 0; i < u->n_q; ++i) {
             float *const s = b->asked.data + g * b->asked.group_stride + i * b->asked.stride;
-            const sattn_key_range range = sattn_visible_range(&u->visible, b->i0 + i);
-            const uint8_t *const allow = sattn_mask_bool_row(&u->visible, g, b->i0 + i);
-            const float *const bias = sattn_mask_add_row(&u->visible, g, b->i0 + i);
+            const sattn_key_range range = sattn_visible_range(&u->visible, i);
+            const uint8_t *const allow = sattn_mask_bool_row(&u->visible, g, i);
+            const float *const bias = sattn_mask_add_row(&u->visible, g, i);
             const int64_t key_stride = u->visible.mask_key_stride;
             for (int64_t j = 0; j < range.begin; ++j)
                 s[j] = -INFINITY;
             for (int64_t j = range.end; j < u->n_k; ++j)
                 s[j] = -INFINITY;
+            for (int64_t j = range.begin; u->visible.alibi_slopes && j < range.end; ++j)
+                s[j] = sloped(s[j], u->visible.alibi_slopes[g], distance(&u->visible, i, j));
             for (int64_t j = range.begin; allow && j < range.end; ++j)
                 s[j] = allow[j * key_stride] ? s[j] : -INFINITY;
             for (int64_t j = range.begin; bias && j < range.end; ++j)
@@ -260,34 +229,28 @@ static void run_with_scores(const block *b)
         average_block(b, &from);
         return;
     }
-    sattn_fill_missing(b->unit, b->asked.data, b->n_rows);
+    sattn_fill_missing(b->unit);
 }
 
-static void run_block(const sattn_plan *plan, const sattn_unit *unit,
-                      const sattn_unit_memory *memory, int64_t i0, int64_t i1)
+void sattn_chain_run(const sattn_plan *plan, const sattn_unit *rows,
+                     const sattn_unit_memory *memory)
 {
-    block b = {.plan = plan, .unit = unit, .memory = memory, .i0 = i0, .n_rows = i1 - i0};
-    b.seen = seen_by(&unit->visible, i0, i1);
+    block b = {.plan = plan, .unit = rows, .memory = memory};
+    b.seen = seen_by(&rows->visible, rows->n_q);
     const int64_t n_seen = b.seen.end - b.seen.begin;
     b.own.data = memory->scores;
     b.own.stride = sattn_chain_row_stride(n_seen);
-    b.own.group_stride = b.n_rows * b.own.stride;
-    if (unit->scores && unit->n_k > 0) {
-        b.asked = (score_rows){unit->scores + i0 * unit->scores_stride, unit->scores_stride,
-                               unit->scores_group_stride};
+    b.own.group_stride = rows->n_q * b.own.stride;
+    if (rows->scores && rows->n_k > 0) {
+        b.asked = (score_rows){rows->scores, rows->scores_stride, rows->scores_group_stride};
         run_with_scores(&b);
     } else {
         score(&b, plan->args.softcap, b.seen, &b.own, 0);
         weigh(&b, b.seen, n_seen, &b.own, &b.own);
         average_block(&b, &b.own);
     }
-    if (unit->lse)
-        sattn_write_lse(unit, unit->lse + i0, b.n_rows, memory->row_max, memory->row_sum);
-}
-
-void sattn_chain_run(const sattn_plan *plan, const sattn_unit *unit,
-                     const sattn_unit_memory *memory)
-{
-    for (int64_t i0 = 0; i0 < unit->n_q; i0 += plan->block_rows)
-        run_block(plan, unit, memory, i0, least(i0 + plan->block_rows, unit->n_q));
+    if (rows->sinks)
+        sattn_spoil_by_sinks(rows);
+    if (rows->lse)
+        sattn_write_lse(rows, memory->row_max, memory->row_sum);
 }

@@ -13,9 +13,7 @@
 #ifndef SATTN_DISPATCH_CHAIN_H
 #define SATTN_DISPATCH_CHAIN_H
 
-#include "dispatch/plan.h"
-#include "dispatch/repair.h"
-#include "dispatch/unit.h"
+#include "dispatch/rows.h"
 
 enum {
     SATTN_CHAIN_BYTES = 512 << 10, /* half of the 1 MiB of L2 that a current core has */
@@ -40,25 +38,8 @@ int64_t sattn_chain_columns(const sattn_attention_args *args, int64_t block_rows
 int64_t sattn_chain_block_rows(const sattn_attention_args *args, int64_t n_group,
                                int64_t tile_rows);
 
-/* Memory of a unit, as laid out in the plan. */
-typedef struct sattn_unit_memory {
-    float *scores, *row_max, *row_sum;
-    sattn_repair_memory repair;
-    void *scratch;
-} sattn_unit_memory;
-
-void sattn_chain_run(const sattn_plan *plan, const sattn_unit *unit,
+/* The rows of one block. */
+void sattn_chain_run(const sattn_plan *plan, const sattn_unit *rows,
                      const sattn_unit_memory *memory);
-
-/* Runs an av kernel, and again where hidden V rows that are not finite have spoiled its output. */
-void sattn_average(const sattn_plan *plan, const sattn_av_args *args,
-                   const sattn_repair_memory *memory);
-
-/* lse of n_rows rows of each head from their statistics; `lse` is at the first. */
-void sattn_write_lse(const sattn_unit *unit, float *lse, int64_t n_rows, const float *row_max,
-                     const float *row_sum);
-
-/* Columns [n_k_valid, n_k) of n_rows rows of a group: no key, no score. */
-void sattn_fill_missing(const sattn_unit *unit, float *scores, int64_t n_rows);
 
 #endif

@@ -8,6 +8,35 @@
 
 #include <inttypes.h>
 
+sattn_attention_args sattn_task_args(const sattn_attention_args *args, sattn_task task)
+{
+    sattn_attention_args a = *args;
+    const bool has_queries = sattn_task_is_attention(task) || task == SATTN_TASK_QK;
+    const bool has_outputs = sattn_task_is_attention(task) || task == SATTN_TASK_AV;
+    if (!has_queries) {
+        a.q = a.k = (sattn_view){0};
+        a.softcap = 0.0f;
+    }
+    if (!has_outputs) {
+        a.v = (sattn_view){0};
+        a.o = (sattn_mut_view){0};
+    }
+    if (!sattn_task_sees(task)) {
+        a.mask = (sattn_mask){0};
+        a.causal = a.has_window = false;
+        a.causal_offset = NULL;
+    }
+    if (!sattn_task_weighs(task)) {
+        a.alibi_slopes = a.sinks = NULL;
+        a.lse = NULL;
+    }
+    if (task == SATTN_TASK_QK)
+        a.scores_in = NULL;
+    if (task == SATTN_TASK_AV)
+        a.scores = NULL;
+    return a;
+}
+
 static sattn_operand operand_of_view(const char *name, const char *pointer, const sattn_view *view)
 {
     return (sattn_operand){.name = name,
@@ -94,13 +123,15 @@ sattn_status sattn_check_span(const char *name, const int64_t *extents, const in
 
 sattn_region sattn_operand_region(const sattn_operand *t)
 {
-    const bool empty = !t->used || t->batch == 0 || t->heads == 0 || t->rows == 0;
+    /* Strides of a tensor that the task does not use have not been looked at. */
+    if (!t->used || t->batch == 0 || t->heads == 0 || t->rows == 0)
+        return (sattn_region){0};
     return (sattn_region){.base = (uintptr_t)t->data,
                           .extent = {t->batch, t->heads, t->rows},
                           .step = {sattn_step_of(t->batch, t->stride_b, 4),
                                    sattn_step_of(t->heads, t->stride_h, 4),
                                    sattn_step_of(t->rows, t->stride_t, 4)},
-                          .run = empty ? 0 : t->columns * 4};
+                          .run = t->columns * 4};
 }
 
 static sattn_status check_type(const sattn_operand *t)

@@ -27,6 +27,15 @@ static inline bool sattn_task_sees(sattn_task task)
     return task != SATTN_TASK_QK;
 }
 
+/* Makes weights of scores: ALiBi, sinks. */
+static inline bool sattn_task_weighs(sattn_task task)
+{
+    return sattn_task_is_attention(task) || task == SATTN_TASK_SOFTMAX;
+}
+
+/* The arguments with nothing in the fields that the task does not look at. */
+sattn_attention_args sattn_task_args(const sattn_attention_args *args, sattn_task task);
+
 typedef enum sattn_operand_id {
     SATTN_OPERAND_Q,
     SATTN_OPERAND_K,
@@ -42,14 +51,14 @@ typedef enum sattn_operand_id {
 typedef struct sattn_operand {
     const char *name;    /* "q", "scores" */
     const char *pointer; /* the field that holds its address: "q.data", "scores" */
-    char separator;      /* between name and "stride_t" in the names of its stride fields */
     const void *data;
-    sattn_dtype dtype;
     int64_t stride_b, stride_h, stride_t; /* elements */
     int64_t batch, heads, rows, columns;
-    bool used;    /* the task looks at it */
-    bool needed;  /* the task cannot do without its memory */
-    bool written; /* an output */
+    sattn_dtype dtype;
+    char separator; /* between name and "stride_t" in the names of its stride fields */
+    bool used;      /* the task looks at it */
+    bool needed;    /* the task cannot do without its memory */
+    bool written;   /* an output */
 } sattn_operand;
 
 /* All operands of the call; those that the task does not look at are not `used`. */

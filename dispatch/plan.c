@@ -5,9 +5,10 @@
 
 #include "dispatch/attention_check.h"
 #include "dispatch/chain.h"
-#include "dispatch/checked.h"
 #include "dispatch/error.h"
 #include "dispatch/override.h"
+#include "dispatch/share.h"
+#include "dispatch/team.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -20,10 +21,6 @@ sattn_status sattn_options_check(const sattn_options *options)
         return SATTN_OK;
     if (options->threads < 0)
         return sattn_fail(SATTN_ERR_ARGUMENT, "options.threads = %d: expected 0 or more",
-                          options->threads);
-    if (options->threads > 1)
-        return sattn_fail(SATTN_ERR_UNSUPPORTED,
-                          "options.threads = %d: this version runs on the calling thread alone",
                           options->threads);
     if (options->profile)
         return sattn_fail(SATTN_ERR_UNSUPPORTED,
@@ -100,37 +97,6 @@ static bool may_hide(const sattn_attention_args *a, sattn_task task)
                                      (a->causal && (a->causal_offset || a->n_q > 1)));
 }
 
-/* Appends `floats` floats to the layout, on a cache line of their own. */
-static size_t reserve(sattn_checked *size, sattn_checked floats)
-{
-    const int64_t at = size->value;
-    const sattn_checked bytes = sattn_checked_mul(floats, sattn_checked_of(sizeof(float)));
-    *size = sattn_checked_add(*size, sattn_checked_add(bytes, sattn_checked_of(63)));
-    size->value &= ~(int64_t)63;
-    return (size_t)at;
-}
-
-/* Extents that have passed check_extents_fit keep these sums within size_t. */
-static size_t scratch_of(const sattn_plan *plan, int64_t n_columns)
-{
-    size_t largest = 0;
-    for (int op = 0; op < SATTN_OP_COUNT; ++op) {
-        if (!plan->kernels[op])
-            continue;
-        size_t bytes = plan->kernels[op]->extra_scratch;
-        if (op == SATTN_OP_fused)
-            bytes += sattn_fused_scratch_bytes(plan->args.d, plan->args.d_v);
-        if (op == SATTN_OP_qk)
-            bytes += sattn_qk_scratch_bytes(plan->args.d);
-        if (op == SATTN_OP_softmax)
-            bytes += sattn_softmax_scratch_bytes(n_columns);
-        if (op == SATTN_OP_av)
-            bytes += sattn_av_scratch_bytes(plan->args.d_v);
-        largest = bytes > largest ? bytes : largest;
-    }
-    return largest;
-}
-
 static sattn_status check_extents_fit(const sattn_plan *plan)
 {
     const int64_t most = (int64_t)1 << 40;
@@ -153,70 +119,80 @@ static sattn_status check_extents_fit(const sattn_plan *plan)
     return SATTN_OK;
 }
 
-static sattn_checked product(int64_t a, int64_t b)
+/* More ranges than key blocks would only be empty. */
+static int64_t at_most_blocks(int64_t splits, int64_t n_k)
 {
-    return sattn_checked_mul(sattn_checked_of(a), sattn_checked_of(b));
+    const int64_t blocks = n_k > SATTN_KEY_BLOCK ? (n_k - 1) / SATTN_KEY_BLOCK + 1 : 1;
+    return splits < blocks ? splits : blocks;
 }
 
-static sattn_status lay_out(sattn_plan *plan)
+int64_t sattn_splits_asked(int64_t n_k, const sattn_options *options)
+{
+    return at_most_blocks(options && options->key_splits > 0 ? options->key_splits : 1, n_k);
+}
+
+int sattn_threads_asked(const sattn_options *options)
+{
+    return options && options->threads > 0 && sattn_team_is_built() ? options->threads : 1;
+}
+
+int64_t sattn_plan_tile_rows(const sattn_plan *plan)
+{
+    for (int op = 0; op < SATTN_OP_COUNT; ++op)
+        if (plan->kernels[op])
+            return plan->kernels[op]->tile_rows;
+    return 1;
+}
+
+/* Blocks of rows, key ranges and workers, for as many threads as the work is worth. */
+static void share_work(sattn_plan *plan, const sattn_options *options)
 {
     const sattn_attention_args *const a = &plan->args;
-    const bool chain = plan->task == SATTN_TASK_CHAIN, fused = plan->task == SATTN_TASK_FUSED;
-    const sattn_checked none = {0, false};
-    const sattn_status status = check_extents_fit(plan);
+    const int threads =
+        sattn_threads_for(sattn_work_of(a, plan->task), sattn_threads_asked(options));
+    if (threads <= 1 || sattn_attention_is_empty(a))
+        return;
+    const int64_t n_units = a->batch * a->n_kv_heads;
+    if (sattn_phase_of(plan->n_group, a->n_q) == SATTN_PHASE_PREFILL) {
+        const int64_t rows = sattn_block_rows((double)n_units * (double)a->n_q, plan->n_group,
+                                              sattn_plan_tile_rows(plan), threads);
+        plan->block_rows = rows < plan->block_rows ? rows : plan->block_rows;
+        plan->n_blocks = (a->n_q + plan->block_rows - 1) / plan->block_rows;
+    }
+    const double blocks = (double)n_units * (double)plan->n_blocks;
+    const bool is_open = !options || options->key_splits == 0;
+    if (plan->task == SATTN_TASK_FUSED && is_open)
+        plan->splits =
+            at_most_blocks(sattn_chosen_splits(blocks, sattn_keys_per_row(a), threads), a->n_k);
+    plan->parts_apart = plan->splits > 1 && blocks < (double)threads;
+    const double tasks = blocks * (double)(plan->parts_apart ? plan->splits : 1);
+    plan->workers = tasks < (double)threads ? (int)tasks : threads;
+}
+
+sattn_status sattn_plan_begin(sattn_plan *plan, sattn_task task, const sattn_attention_args *args,
+                              const sattn_options *options)
+{
+    *plan = (sattn_plan){.args = *args, .task = task, .may_hide = may_hide(args, task)};
+    plan->n_group = args->n_q_heads > 0 ? args->n_q_heads / args->n_kv_heads : 1;
+    plan->scale = args->has_scale ? args->scale : (float)(1.0 / sqrt((double)args->d));
+    plan->splits = task == SATTN_TASK_FUSED ? sattn_splits_asked(args->n_k, options) : 1;
+    plan->workers = 1;
+    sattn_status status = choose_kernels(plan, options);
+    if (status == SATTN_OK)
+        status = check_extents_fit(plan);
     if (status != SATTN_OK)
         return status;
-    if (chain)
+    plan->block_rows = args->n_q > 0 ? args->n_q : 1;
+    if (task == SATTN_TASK_CHAIN)
         plan->block_rows =
-            sattn_chain_block_rows(a, plan->n_group, plan->kernels[SATTN_OP_qk]->tile_rows);
-    const int64_t n_columns = chain ? sattn_chain_columns(a, plan->block_rows) : a->n_k;
-    const bool stores_scores =
-        chain && !(a->scores && a->scores_stage == SATTN_SCORES_PROBABILITIES);
-    const bool has_lse = a->lse && plan->task != SATTN_TASK_QK && plan->task != SATTN_TASK_AV;
-    const bool repairs = plan->may_hide && plan->task != SATTN_TASK_SOFTMAX;
-    const sattn_checked rows = product(plan->n_group, chain ? plan->block_rows : a->n_q);
-    const sattn_checked outputs = sattn_checked_mul(rows, sattn_checked_of(a->d_v));
-    const sattn_checked splits = sattn_checked_of(plan->splits);
-    const sattn_checked stats =
-        has_lse || plan->splits > 1 ? sattn_checked_mul(rows, splits) : none;
-    const bool copies_q = fused && repairs && sattn_output_fits_queries(a);
-    sattn_checked size = none;
-    plan->layout.scratch =
-        reserve(&size, sattn_checked_of((int64_t)(scratch_of(plan, n_columns) / sizeof(float))));
-    plan->layout.scores = reserve(
-        &size, stores_scores
-                   ? sattn_checked_mul(rows, sattn_checked_of(sattn_chain_row_stride(n_columns)))
-                   : none);
-    plan->layout.row_max = reserve(&size, stats);
-    plan->layout.row_sum = reserve(&size, stats);
-    plan->layout.parts =
-        reserve(&size, plan->splits > 1 ? sattn_checked_mul(outputs, splits) : none);
-    plan->layout.q_copy =
-        reserve(&size, copies_q ? sattn_checked_mul(rows, sattn_checked_of(a->d)) : none);
-    plan->layout.v_copy = reserve(&size, repairs ? product(a->n_k, a->d_v) : none);
-    plan->layout.v_keys =
-        reserve(&size, repairs ? product(a->n_k, sizeof(int64_t) / sizeof(float)) : none);
-    plan->layout.repaired = reserve(&size, repairs ? outputs : none);
-    if (size.overflow || size.value > PTRDIFF_MAX)
-        return sattn_fail(SATTN_ERR_TOO_LARGE, "the workspace of these extents (n_q, n_k, d, d_v, "
-                                               "head counts) has a size that overflows");
-    plan->layout.size = (size_t)size.value;
+            sattn_chain_block_rows(args, plan->n_group, plan->kernels[SATTN_OP_qk]->tile_rows);
+    plan->n_blocks = args->n_q > 0 ? (args->n_q - 1) / plan->block_rows + 1 : 1;
     return SATTN_OK;
 }
 
-/* More ranges than key blocks would only be empty. */
-static int64_t splits_of(int64_t n_k, const sattn_options *options)
+sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_task task,
+                              const sattn_options *options)
 {
-    const int64_t blocks = n_k > SATTN_KEY_BLOCK ? (n_k - 1) / SATTN_KEY_BLOCK + 1 : 1;
-    const int64_t asked = options && options->key_splits > 0 ? options->key_splits : 1;
-    return asked < blocks ? asked : blocks;
-}
-
-sattn_status sattn_plan_make(sattn_plan *plan, sattn_task task, const sattn_attention_args *args,
-                             const sattn_options *options)
-{
-    if (!args)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "args is NULL: expected arguments");
     sattn_status status = sattn_attention_check_shape(args, task);
     if (status == SATTN_OK)
         status = sattn_options_check(options);
@@ -225,31 +201,49 @@ sattn_status sattn_plan_make(sattn_plan *plan, sattn_task task, const sattn_atte
                             "options.key_splits = %d: a chain does not cut its keys; expected 0 "
                             "or 1",
                             options->key_splits);
+    return status;
+}
+
+sattn_status sattn_plan_make(sattn_plan *plan, sattn_task task, const sattn_attention_args *args,
+                             const sattn_options *options)
+{
+    if (!args)
+        return sattn_fail(SATTN_ERR_ARGUMENT, "args is NULL: expected arguments");
+    sattn_status status = sattn_plan_check(args, task, options);
+    if (status == SATTN_OK)
+        status = sattn_plan_begin(plan, task, args, options);
     if (status != SATTN_OK)
         return status;
-    *plan = (sattn_plan){.args = *args, .task = task, .may_hide = may_hide(args, task)};
-    plan->n_group = args->n_q_heads > 0 ? args->n_q_heads / args->n_kv_heads : 1;
-    plan->scale = args->has_scale ? args->scale : (float)(1.0 / sqrt((double)args->d));
-    plan->splits = task == SATTN_TASK_FUSED ? splits_of(args->n_k, options) : 1;
-    status = choose_kernels(plan, options);
-    return status == SATTN_OK ? lay_out(plan) : status;
+    share_work(plan, options);
+    status = sattn_layout_parts(plan);
+    if (status != SATTN_OK)
+        return status;
+    return sattn_layout_places(&plan->layout, plan->workers,
+                               plan->parts_apart ? args->batch * args->n_kv_heads * plan->n_blocks
+                                                 : 0);
+}
+
+sattn_status sattn_choose_task(const sattn_attention_args *args, const sattn_options *options,
+                               sattn_task *task)
+{
+    const bool has_scores = args && args->scores; /* only a chain has them */
+    const char *const asked = options ? options->plan : NULL;
+    const bool chain = asked ? strcmp(asked, "chain") == 0 : has_scores;
+    *task = chain ? SATTN_TASK_CHAIN : SATTN_TASK_FUSED;
+    if (chain || !has_scores)
+        return SATTN_OK;
+    const sattn_status status = sattn_options_check(options);
+    if (status != SATTN_OK)
+        return status;
+    return sattn_fail(SATTN_ERR_UNSUPPORTED,
+                      "options.plan = \"fused\": scores is set, which only a chain computes; "
+                      "expected \"chain\" or NULL");
 }
 
 sattn_status sattn_plan_make_attention(sattn_plan *plan, const sattn_attention_args *args,
                                        const sattn_options *options)
 {
-    const char *const field = args ? sattn_field_for_chain(args) : NULL;
-    const char *const asked = options ? options->plan : NULL;
-    const bool chain = asked ? strcmp(asked, "chain") == 0 : field != NULL;
-    const sattn_task task = chain ? SATTN_TASK_CHAIN : SATTN_TASK_FUSED;
-    if (!chain && asked && field) {
-        const sattn_status status = sattn_options_check(options);
-        if (status != SATTN_OK)
-            return status;
-        return sattn_fail(SATTN_ERR_UNSUPPORTED,
-                          "options.plan = \"fused\": %s is set, which only a chain computes; "
-                          "expected \"chain\" or NULL",
-                          field);
-    }
-    return sattn_plan_make(plan, task, args, options);
+    sattn_task task;
+    const sattn_status status = sattn_choose_task(args, options, &task);
+    return status == SATTN_OK ? sattn_plan_make(plan, task, args, options) : status;
 }

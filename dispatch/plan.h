@@ -1,28 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * plan.h: a checked call with its kernels chosen and its workspace laid out. */
+ * plan.h: a checked call with its kernels chosen, its work shared out and its workspace laid out.
+ */
 #ifndef SATTN_DISPATCH_PLAN_H
 #define SATTN_DISPATCH_PLAN_H
 
+#include "dispatch/layout.h"
 #include "dispatch/operands.h"
 #include "dispatch/registry.h"
 #include "dispatch/simdattn.h"
-
-/* Where each part of the workspace begins, in bytes; used for one work unit (batch entry and KV
- * head) after the other. A part that the task has no use for has no bytes. [rows] are the query
- * rows of a head that are worked on at once: block_rows in a chain, else n_q. */
-typedef struct sattn_workspace_layout {
-    size_t scratch;  /* the kernels', one at a time */
-    size_t scores;   /* [n_group][rows][..] of a chain, rows at sattn_chain_row_stride */
-    size_t row_max;  /* [splits][n_group][rows] */
-    size_t row_sum;  /* [splits][n_group][rows] */
-    size_t parts;    /* [splits][n_group][n_q][d_v] unnormalised outputs; only with splits > 1 */
-    size_t q_copy;   /* [n_group][n_q][d]; fused, where o may be q and a key may be hidden */
-    size_t v_copy;   /* [n_k][d_v]; only where a key may be hidden, as are the next two */
-    size_t v_keys;   /* [n_k] int64_t, the keys whose V row is not finite */
-    size_t repaired; /* [n_group][rows][d_v] */
-    size_t size;
-} sattn_workspace_layout;
 
 struct sattn_plan {
     sattn_attention_args args; /* its pointers are those of the call that made the plan */
@@ -31,19 +17,45 @@ struct sattn_plan {
     char names[384];                             /* of these kernels, a comma list */
     float scale;
     int64_t n_group;
-    int64_t splits;     /* 1 but for fused */
-    int64_t block_rows; /* query rows of a head that a chain takes at once */
-    bool may_hide;      /* some key may be hidden from some row, other than by n_k_valid */
+    bool may_hide; /* some key may be hidden from some row, other than by n_k_valid */
+    /* How the work is cut, as share.h says. */
+    int workers;        /* threads, at most */
+    int64_t block_rows; /* query rows of a head that are worked on at once; at least 1 */
+    int64_t n_blocks;   /* of them in a unit; at least 1 */
+    int64_t splits;     /* key ranges; 1 but for fused */
+    bool parts_apart;   /* each range of a block is a task of its own */
     sattn_workspace_layout layout;
 };
 
-/* Everything but the data pointers: checks, choice, layout. */
+/* Everything but the data pointers: checks, choice, shares, layout. */
 sattn_status sattn_plan_make(sattn_plan *plan, sattn_task task, const sattn_attention_args *args,
                              const sattn_options *options);
 
 /* The same for sattn_attention, by a fused kernel or a chain. */
 sattn_status sattn_plan_make_attention(sattn_plan *plan, const sattn_attention_args *args,
                                        const sattn_options *options);
+
+/* Shape and options of a call. */
+sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_task task,
+                              const sattn_options *options);
+
+/* Which of the two it is; refuses options that do not fit. */
+sattn_status sattn_choose_task(const sattn_attention_args *args, const sattn_options *options,
+                               sattn_task *task);
+
+/* A plan of one worker that takes units whole, of arguments that have passed, with its kernels
+ * chosen; no workspace yet. */
+sattn_status sattn_plan_begin(sattn_plan *plan, sattn_task task, const sattn_attention_args *args,
+                              const sattn_options *options);
+
+/* Key ranges for so many keys where the options ask for a number of them; else 1. */
+int64_t sattn_splits_asked(int64_t n_k, const sattn_options *options);
+
+/* Threads that the options allow, at least 1. */
+int sattn_threads_asked(const sattn_options *options);
+
+/* Rows of the tile of the kernel whose tiles blocks of rows are to fill. */
+int64_t sattn_plan_tile_rows(const sattn_plan *plan);
 
 /* Options alone, for a call that has no plan: exp, tanh. */
 sattn_status sattn_options_check(const sattn_options *options);
@@ -60,5 +72,10 @@ sattn_status sattn_plan_run_args(const sattn_plan *plan, const sattn_attention_a
  * bytes. */
 void sattn_plan_execute(const sattn_plan *plan, const sattn_attention_args *args, bool o_is_q,
                         unsigned char *workspace);
+
+/* `run` gets the workspace given, or an allocation of `needed` bytes if that is NULL. */
+sattn_status sattn_with_workspace(void *workspace, size_t workspace_size, size_t needed,
+                                  void (*run)(void *context, unsigned char *workspace),
+                                  void *context);
 
 #endif

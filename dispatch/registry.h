@@ -84,7 +84,6 @@ typedef struct sattn_selection {
 
 typedef enum sattn_verdict {
     SATTN_VERDICT_CHOSEN,
-    SATTN_VERDICT_LATER, /* would do, but an earlier row was chosen */
     SATTN_VERDICT_OTHER_OP,
     SATTN_VERDICT_MISSING,    /* needs features that are not usable */
     SATTN_VERDICT_NOT_RANKED, /* not for this phase unless asked for by name */

@@ -3,9 +3,9 @@
  * repair.c: see repair.h. Only the scan is on the common path. */
 #include "dispatch/repair.h"
 
+#include "dispatch/unit.h"
 #include "kernels/visibility.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Not finite, by bit pattern: all exponent bits set. */
@@ -14,6 +14,18 @@ static uint32_t is_not_finite(float x)
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
     return (bits & 0x7f800000u) == 0x7f800000u;
+}
+
+void sattn_repair_begin(const sattn_repair_memory *memory)
+{
+    if (memory->lock)
+        pthread_mutex_lock(memory->lock);
+}
+
+void sattn_repair_end(const sattn_repair_memory *memory)
+{
+    if (memory->lock)
+        pthread_mutex_unlock(memory->lock);
 }
 
 bool sattn_may_hide(const sattn_visibility *visible, int64_t n_rows)
@@ -63,16 +75,6 @@ void sattn_copy_finite(const sattn_averaged *a, float *v_copy)
         }
 }
 
-/* The mask of row i of head g at key j. */
-static bool mask_lets_through(const sattn_visibility *visible, int64_t g, int64_t i, int64_t j)
-{
-    const uint8_t *const mask_bool = sattn_mask_bool_row(visible, g, i);
-    const float *const mask_add = sattn_mask_add_row(visible, g, i);
-    if (mask_bool)
-        return mask_bool[j * visible->mask_key_stride] != 0;
-    return !mask_add || mask_add[j * visible->mask_key_stride] != -INFINITY;
-}
-
 /* Some element is finite in the second result only, so that the second may have to be taken. */
 static bool is_undecided(const float *row, const float *again, int64_t d_v)
 {
@@ -92,7 +94,7 @@ static void take_row(const sattn_averaged *a, int64_t g, int64_t i, float *again
     bool undecided = is_undecided(row, again, a->d_v);
     for (int64_t n = 0; undecided && n < n_keys; ++n) {
         const int64_t j = keys[n];
-        if (j < range.begin || j >= range.end || !mask_lets_through(a->visible, g, i, j))
+        if (j < range.begin || j >= range.end || !sattn_mask_lets_through(a->visible, g, i, j))
             continue;
         const float *const v = a->v + j * a->v_stride;
         for (int64_t y = 0; y < a->d_v; ++y)

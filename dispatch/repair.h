@@ -11,6 +11,8 @@
 
 #include "kernels/contract.h"
 
+#include <pthread.h>
+
 /* An output and what it was averaged from, whichever kernels did so: rows [0, n_rows) of each head
  * of a group. Strides are in elements. */
 typedef struct sattn_averaged {
@@ -21,12 +23,18 @@ typedef struct sattn_averaged {
     int64_t n_group, n_rows, d_v;
 } sattn_averaged;
 
-/* Working memory of a repair. */
+/* Working memory of a repair. All workers share one: a copy of V is too large for each to have its
+ * own, and repairs are rare. */
 typedef struct sattn_repair_memory {
-    float *v_copy;   /* [n_k][d_v] */
-    int64_t *v_keys; /* [n_k] */
-    float *repaired; /* [n_group][n_rows][d_v] */
+    float *v_copy;         /* [n_k][d_v] */
+    int64_t *v_keys;       /* [n_k] */
+    float *repaired;       /* [n_group][n_rows][d_v] */
+    pthread_mutex_t *lock; /* NULL: there is one worker */
 } sattn_repair_memory;
+
+/* Around every use of that memory. */
+void sattn_repair_begin(const sattn_repair_memory *memory);
+void sattn_repair_end(const sattn_repair_memory *memory);
 
 /* True where some key of [0, n_k) is hidden from one of the rows [0, n_rows), or a mask may hide
  * one. */

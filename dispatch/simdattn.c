@@ -80,13 +80,20 @@ sattn_status sattn_plan_run(const sattn_plan *plan, const sattn_pointers *pointe
     if (!plan || !pointers)
         return sattn_fail(SATTN_ERR_ARGUMENT, "%s is NULL", plan ? "pointers" : "plan");
     sattn_attention_args args = plan->args;
-    sattn_status status = check_presence("lse", args.lse, pointers->lse);
-    if (status == SATTN_OK)
-        status = check_presence("scores", args.scores, pointers->scores);
-    if (status == SATTN_OK)
-        status = check_presence("n_k_valid", args.n_k_valid, pointers->n_k_valid);
-    if (status == SATTN_OK)
-        status = check_presence("causal_offset", args.causal_offset, pointers->causal_offset);
+    const struct {
+        const char *name;
+        const void *planned, *given;
+    } optional[] = {
+        {"lse", args.lse, pointers->lse},
+        {"scores", args.scores, pointers->scores},
+        {"n_k_valid", args.n_k_valid, pointers->n_k_valid},
+        {"causal_offset", args.causal_offset, pointers->causal_offset},
+        {"alibi_slopes", args.alibi_slopes, pointers->alibi_slopes},
+        {"sinks", args.sinks, pointers->sinks},
+    };
+    sattn_status status = SATTN_OK;
+    for (size_t i = 0; status == SATTN_OK && i < sizeof optional / sizeof optional[0]; ++i)
+        status = check_presence(optional[i].name, optional[i].planned, optional[i].given);
     if (status == SATTN_OK && args.mask.kind == SATTN_MASK_NONE)
         status = check_presence("mask", NULL, pointers->mask);
     if (status != SATTN_OK)
@@ -100,5 +107,7 @@ sattn_status sattn_plan_run(const sattn_plan *plan, const sattn_pointers *pointe
     args.scores = pointers->scores;
     args.n_k_valid = pointers->n_k_valid;
     args.causal_offset = pointers->causal_offset;
+    args.alibi_slopes = pointers->alibi_slopes;
+    args.sinks = pointers->sinks;
     return sattn_plan_run_args(plan, &args, workspace, workspace_size);
 }

@@ -99,16 +99,20 @@ typedef enum sattn_scores_stage {
     SATTN_SCORES_PROBABILITIES, /* after softmax; 0 where the key is hidden */
 } sattn_scores_stage;
 
-/* O = softmax(scale * Q K^T + bias, over the visible keys) V for every batch entry and query head;
- * query head h reads KV head h / (n_q_heads / n_kv_heads).
+/* O = softmax(cap(scale * Q K^T) + bias, over the visible keys) V for every batch entry and query
+ * head; query head h reads KV head h / (n_q_heads / n_kv_heads). Of query i and key j,
+ *   cap    softcap * tanh(s / softcap) of the score s, if softcap is not 0;
+ *   bias   -alibi_slopes[h] * |i + offset - j|, then the additive mask.
+ * A sink is one more score of a row, with a value row of zeros: it only makes the weights smaller.
  *
  * Key j is visible to query i of batch entry b where all of these hold, with offset the
  * causal_offset of b: j < n_k_valid[b];  causal: j <= i + offset;  the mask lets it through;
  *   window: i + offset - window_left <= j <= i + offset + window_right.
  * A hidden key never matters, whatever K and V hold there. A row that sees no key is +0 and its
- * log-sum-exp -inf. NaN or +inf among a row's visible scores makes the whole row NaN, and so do
- * scores that are all -inf without being masked. A visible V that is not finite makes its column of
- * the row not finite; whether it is NaN or an infinity then is left open.
+ * log-sum-exp -inf, or the sink. NaN or +inf among a row's visible scores makes the whole row NaN,
+ * and so do scores that are all -inf, the sink included, without being masked. A visible V that is
+ * not finite makes its column of the row not finite; whether it is NaN or an infinity then is left
+ * open.
  *
  * batch, head counts and n_q of 0 compute nothing; n_k of 0 gives rows of +0; d and d_v are 1 or
  * more. The error is bounded in docs/numerics.md. */
@@ -124,8 +128,8 @@ typedef struct sattn_attention_args {
     float scale;    /* any finite value, zero and negative ones included */
     float softcap;  /* 0 = off */
     sattn_mask mask;
-    const float *alibi_slopes; /* [n_q_heads], NULL = off */
-    const float *sinks;        /* [n_q_heads], one extra logit per head, NULL = off */
+    const float *alibi_slopes; /* [n_q_heads], each finite; NULL = off */
+    const float *sinks;        /* [n_q_heads], one extra logit per head; -inf is none; NULL = off */
     bool causal;
     const int64_t *causal_offset; /* [batch], signed; NULL = n_k_valid[b] - n_q (bottom right) */
     bool has_window;
@@ -146,19 +150,24 @@ typedef struct sattn_attention_args {
 } sattn_attention_args;
 
 typedef struct sattn_options {
-    int threads;         /* 0 or 1: the calling thread; more is not supported yet */
+    /* The most threads that work on a call, the calling one included; 0 is 1. Fewer work where a
+     * call has fewer parts, or too little work to be worth a thread. */
+    int threads;
     const char *isa;     /* highest ISA to use ("scalar", "avx2", ...); NULL: SATTN_ISA, else any */
     const char *kernels; /* comma list of kernel names, each for its own op; NULL: SATTN_KERNEL */
     const char *profile; /* not supported yet */
     void *workspace;     /* NULL: one allocation per call; else 64-byte aligned, of at least */
-    size_t workspace_size; /* sattn_attention_workspace_size or sattn_step_workspace_size bytes */
-    /* The rest is for sattn_attention alone. */
-    int key_splits; /* ranges that the keys are cut into and merged from; 0: chosen; a chain does
-                       not cut its keys and refuses 2 or more */
+    size_t workspace_size; /* as many bytes as the call's .._workspace_size says */
+    /* The rest is for sattn_attention and sattn_attention_ragged alone. */
+    /* Ranges that the keys are cut into and merged from, which a row's last bits depend on. 0:
+     * chosen, 1 unless there are fewer heads and blocks of rows than threads; with any other number
+     * results are the same bits for every number of threads. A chain does not cut its keys and
+     * refuses 2 or more. */
+    int key_splits;
     /* "fused": one kernel that never stores scores; "chain": qk, softmax and av, a block of query
-     * rows after the other, with the block's scores in the workspace (0.5 MiB; up to 16 MiB, or one
-     * row for each head of a group, where rows are long); NULL: fused, or chain for what only that
-     * computes (window, softcap, scores). */
+     * rows after the other, with the block's scores in the workspace (0.5 MiB for each thread; up
+     * to 16 MiB, or one row for each head of a group, where rows are long); NULL: fused, or chain
+     * where scores are returned, which only that can do. */
     const char *plan;
 } sattn_options;
 
@@ -167,17 +176,41 @@ SATTN_API sattn_status sattn_attention(const sattn_attention_args *args,
                                        const sattn_options *options);
 
 /* Bytes of workspace that sattn_attention needs for these arguments and options. q, k, v, o and
- * mask data may be NULL; of lse, scores, n_k_valid and causal_offset only that they are NULL or not
- * is looked at. */
+ * mask data may be NULL; of lse, scores, alibi_slopes, sinks, n_k_valid and causal_offset only that
+ * they are NULL or not is looked at. */
 SATTN_API sattn_status sattn_attention_workspace_size(const sattn_attention_args *args,
                                                       const sattn_options *options, size_t *size);
+
+/* A ragged batch: sequences of different lengths, stored one after the other without padding.
+ * Sequence b has the query rows [q_starts[b], q_starts[b + 1]) and the keys
+ * [k_starts[b], k_starts[b + 1]); rows in no sequence are not read or written. */
+typedef struct sattn_ragged {
+    const int64_t *q_starts; /* [batch + 1], never falling, from 0 or more up to n_q */
+    const int64_t *k_starts; /* [batch + 1], the same up to n_k */
+} sattn_ragged;
+
+/* sattn_attention of every sequence of a ragged batch, bit for bit as if each were a call of its
+ * own with the same key_splits, of which 0 is 1 here. n_q and n_k are the rows that the tensors
+ * hold: q and o are [n_q_heads, n_q, ..], k and v [n_kv_heads, n_k, ..], lse [n_q_heads, n_q];
+ * their batch strides are ignored. causal_offset is [batch], NULL = keys minus queries of the
+ * sequence. Row i of a causal limit, a window or ALiBi counts from the start of its sequence. mask,
+ * scores and n_k_valid are refused. */
+SATTN_API sattn_status sattn_attention_ragged(const sattn_attention_args *args,
+                                              const sattn_ragged *ragged,
+                                              const sattn_options *options);
+
+/* Bytes of workspace for sattn_attention_ragged; it reads the starts. */
+SATTN_API sattn_status sattn_attention_ragged_workspace_size(const sattn_attention_args *args,
+                                                             const sattn_ragged *ragged,
+                                                             const sattn_options *options,
+                                                             size_t *size);
 
 /* The steps of sattn_attention, each on its own. They take the same arguments and look only at the
  * extents and at the fields of their step; the other tensors may be missing, and d and d_v where no
  * tensor has them.
  *
  *   sattn_qk       q, k, scale, softcap, n_k_valid          -> scores
- *   sattn_softmax  scores_in, mask, causal, window, n_k_valid -> scores, lse
+ *   sattn_softmax  scores_in, alibi_slopes, mask, sinks, causal, window, n_k_valid -> scores, lse
  *   sattn_av       scores_in, v, mask, causal, window, n_k_valid -> o
  *
  * sattn_qk returns scores_stage SATTN_SCORES_SCALED (softcap is not applied) or
@@ -206,14 +239,15 @@ SATTN_API sattn_status sattn_tanh(const float *x, float *y, int64_t n,
 /* A checked shape with its kernels chosen, made once and run many times with new pointers. */
 typedef struct sattn_plan sattn_plan;
 
-/* What may change from run to run. lse, scores, n_k_valid and causal_offset must be NULL where the
- * plan's arguments had NULL, and only there; mask must be NULL where the plan has none. */
+/* What may change from run to run. All but q, k, v, o and mask must be NULL where the plan's
+ * arguments had NULL, and only there; mask must be NULL where the plan has none. */
 typedef struct sattn_pointers {
     const void *q, *k, *v;
     void *o;
     const void *mask;
     const int64_t *n_k_valid, *causal_offset;
     float *lse, *scores;
+    const float *alibi_slopes, *sinks;
 } sattn_pointers;
 
 /* Pointers in `args` as for sattn_attention_workspace_size. On failure *plan is NULL. Free with

@@ -3,17 +3,29 @@
  * steps.c: the public entry points of the steps of attention, and of exp and tanh. */
 #include "dispatch/error.h"
 #include "dispatch/plan.h"
+#include "dispatch/share.h"
+#include "dispatch/team.h"
 
 #include <inttypes.h>
+
+/* Fields of other steps must not count: threads, and so the workspace, follow the work. */
+static sattn_status make_step_plan(sattn_plan *plan, sattn_task task,
+                                   const sattn_attention_args *args, const sattn_options *options)
+{
+    if (!args)
+        return sattn_plan_make(plan, task, NULL, options);
+    const sattn_attention_args used = sattn_task_args(args, task);
+    return sattn_plan_make(plan, task, &used, options);
+}
 
 static sattn_status run_step(sattn_task task, const sattn_attention_args *args,
                              const sattn_options *options)
 {
     sattn_plan plan;
-    const sattn_status status = sattn_plan_make(&plan, task, args, options);
+    const sattn_status status = make_step_plan(&plan, task, args, options);
     if (status != SATTN_OK)
         return status;
-    return sattn_plan_run_args(&plan, args, options ? options->workspace : NULL,
+    return sattn_plan_run_args(&plan, &plan.args, options ? options->workspace : NULL,
                                options ? options->workspace_size : 0);
 }
 
@@ -45,7 +57,7 @@ sattn_status sattn_step_workspace_size(sattn_step step, const sattn_attention_ar
     if ((int)step < 0 || (int)step > (int)SATTN_STEP_AV)
         return sattn_fail(SATTN_ERR_ARGUMENT, "step = %d: expected a value of sattn_step",
                           (int)step);
-    const sattn_status status = sattn_plan_make(&plan, tasks[step], args, options);
+    const sattn_status status = make_step_plan(&plan, tasks[step], args, options);
     if (status == SATTN_OK)
         *size = plan.layout.size;
     return status;
@@ -82,22 +94,41 @@ static sattn_status check_array(const float *x, const float *y, int64_t n)
     return SATTN_OK;
 }
 
+typedef struct array_call {
+    const sattn_kernel *kernel;
+    const float *x;
+    float *y;
+    int64_t n;
+} array_call;
+
+static void run_chunk(void *context, int64_t index, int worker)
+{
+    const array_call *const call = context;
+    const int64_t first = index * SATTN_ARRAY_CHUNK, left = call->n - first;
+    const sattn_array_args args = {.x = call->x + first,
+                                   .y = call->y + first,
+                                   .n = left < SATTN_ARRAY_CHUNK ? left : SATTN_ARRAY_CHUNK};
+    (void)worker;
+    if (call->kernel->op == SATTN_OP_exp)
+        call->kernel->fn.exp(&args);
+    else
+        call->kernel->fn.tanh(&args);
+}
+
 static sattn_status run_array(sattn_op op, const float *x, float *y, int64_t n,
                               const sattn_options *options)
 {
-    const sattn_kernel *kernel;
+    array_call call = {.x = x, .y = y, .n = n};
     sattn_status status = check_array(x, y, n);
     if (status == SATTN_OK)
         status = sattn_options_check(options);
     if (status == SATTN_OK)
-        status = sattn_choose_kernel(op, SATTN_PHASE_PREFILL, options, &kernel);
+        status = sattn_choose_kernel(op, SATTN_PHASE_PREFILL, options, &call.kernel);
     if (status != SATTN_OK || n == 0)
         return status;
-    const sattn_array_args args = {.x = x, .y = y, .n = n};
-    if (op == SATTN_OP_exp)
-        kernel->fn.exp(&args);
-    else
-        kernel->fn.tanh(&args);
+    const int threads =
+        sattn_threads_for((double)n * SATTN_WORK_PER_EXP, sattn_threads_asked(options));
+    sattn_team_run(threads, (n - 1) / SATTN_ARRAY_CHUNK + 1, run_chunk, &call);
     return SATTN_OK;
 }
 

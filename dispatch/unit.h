@@ -7,23 +7,31 @@
 #define SATTN_DISPATCH_UNIT_H
 
 #include "dispatch/simdattn.h"
-#include "kernels/contract.h"
+#include "kernels/visibility.h"
 
 typedef struct sattn_unit {
     const float *q, *k, *v;
     float *o, *lse, *scores;
     const float *scores_in;
+    const float *sinks; /* [n_group], or NULL */
     int64_t q_stride, k_stride, v_stride, o_stride, scores_stride, scores_in_stride;
     int64_t q_group_stride, o_group_stride, lse_group_stride;
     int64_t scores_group_stride, scores_in_group_stride;
     int64_t n_group, n_q, n_k, d, d_v; /* n_k: columns of a row of scores */
     sattn_visibility visible;          /* its n_k: keys that exist, n_k_valid of the batch entry */
+    sattn_key_range keys;              /* what some row of the whole unit may see lies in here */
 } sattn_unit;
 
 sattn_unit sattn_unit_of(const sattn_attention_args *args, int64_t n_group, int64_t b, int64_t kv);
 
+/* Whether the mask lets row i of head g see key j, of its visible range. */
+bool sattn_mask_lets_through(const sattn_visibility *visible, int64_t g, int64_t i, int64_t j);
+
 /* Visibility as rows [i0, ..) and keys [j0, j0 + n_k) see it when both are counted from 0. */
 sattn_visibility sattn_visibility_from(const sattn_visibility *visible, int64_t i0, int64_t j0,
                                        int64_t n_k);
+
+/* Rows [i0, i1) of a unit, as a unit of its own. */
+sattn_unit sattn_unit_rows(const sattn_unit *unit, int64_t i0, int64_t i1);
 
 #endif

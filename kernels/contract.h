@@ -30,16 +30,19 @@
  *   mask     mask_bool[...] != 0, or mask_add[...] not -inf
  * So a mask of floats is a bias, and only -inf in it hides: any other value, -FLT_MAX included, is
  * added to the score. The element of head g, query i and key j lies at
- * g * mask_group_stride + i * mask_row_stride + j * mask_key_stride. */
+ * g * mask_group_stride + i * mask_row_stride + j * mask_key_stride. With slopes given, each score
+ * first gets -alibi_slopes[g] * |i + causal_offset - j| (ALiBi: Press, Smith & Lewis 2022), by one
+ * fused multiply-add on the distance as a float; causal or not, and with or without a window. */
 typedef struct sattn_visibility {
     int64_t n_k; /* keys that exist for this batch entry, >= 0 */
     bool causal, has_window;
-    int64_t causal_offset;                      /* any int64_t */
-    int64_t window_left, window_right;          /* >= 0, or -1: unbounded on that side */
-    const uint8_t *mask_bool;                   /* NULL, or nonzero = attend */
-    const float *mask_add;                      /* NULL, or added; at most one mask is given */
+    int64_t causal_offset;             /* any int64_t; also where query 0 stands for ALiBi */
+    int64_t window_left, window_right; /* >= 0, or -1: unbounded on that side */
+    const uint8_t *mask_bool;          /* NULL, or nonzero = attend */
+    const float *mask_add;             /* NULL, or added; at most one mask is given */
     int64_t mask_group_stride, mask_row_stride; /* elements; 0 = broadcast */
     int64_t mask_key_stride;                    /* 1, or 0 = broadcast */
+    const float *alibi_slopes;                  /* NULL, or [n_group], finite */
 } sattn_visibility;
 
 enum {
@@ -57,14 +60,15 @@ enum {
  * Keys that no row of a call can see by length, causal limit and window are not read. K and V may
  * be NULL where there are no keys; all other pointers are valid. */
 
-/* fused: O = softmax(scale * Q K^T + bias over the visible keys) V, by online softmax, for the keys
- * [j0, j1).
+/* fused: O = softmax(cap(scale * Q K^T) + bias over the visible keys) V, by online softmax, for the
+ * keys [j0, j1).
  *
- * Order      scale, bias, visibility, softmax. `scale` multiplies Q before the dot product, since a
- *            raw dot product may overflow where the scaled one does not.
- * Visible    as sattn_visibility says; there is no window. A hidden key has weight exactly 0
- *            whatever K holds there, and never reaches the running maximum. A non-finite V row
- *            under a weight of 0 may spoil the output: dispatch finds and repairs that.
+ * Order      scale, softcap, ALiBi, mask, softmax. `scale` multiplies Q before the dot product,
+ *            since a raw dot product may overflow where the scaled one does not; a softcap c makes
+ *            c * tanh(s / c) of a score s, as in qk.
+ * Visible    as sattn_visibility says. A hidden key has weight exactly 0 whatever K holds there,
+ *            and never reaches the running maximum. A non-finite V row under a weight of 0 may
+ *            spoil the output: dispatch finds and repairs that.
  * Specials   a NaN score, bias or q, or a score of +inf, at a visible key: the whole row is NaN.
  *            Every visible score -inf: the row is NaN. No visible key: the row is +0.
  * Statistics row_max and row_sum, where not NULL, get for each row a reference value m (natural
@@ -95,6 +99,7 @@ typedef struct sattn_fused_args {
     int64_t j0, j1;  /* keys, 0 <= j0 <= j1 <= visible.n_k */
     int64_t d, d_v;  /* >= 1 */
     float scale;     /* finite; 0 and negative values are honoured */
+    float softcap;   /* > 0 and finite, or 0: off */
     bool partial;
     sattn_visibility visible;
     float *row_max; /* NULL, or [n_group][..], row i at [i] */
@@ -125,7 +130,7 @@ static inline size_t sattn_fused_scratch_bytes(int64_t d, int64_t d_v)
  * Every pair of a query and a key gets its score, visible or not; what a NaN or an infinity in Q or
  * K does to a score is IEEE's business. `scale` multiplies Q, as in fused. A score is one chain of
  * fused multiply-adds or a fixed tree of such chains over the features: its bits depend on d, q_i
- * and k_j alone. s overlaps no input. */
+ * and k_j alone. A score below 2^-13 of the softcap comes back as it is. s overlaps no input. */
 typedef struct sattn_qk_args {
     const float *q;   /* [n_group][.., d] */
     const float *k;   /* [.., d]          */
@@ -193,8 +198,10 @@ static inline size_t sattn_softmax_scratch_bytes(int64_t n_columns)
  * P is what a softmax left, or any weights: a hidden key counts with weight 0, whatever P holds
  * there. A non-finite V row under a weight of 0 may spoil the output: dispatch finds and repairs
  * that. Each block of SATTN_KEY_BLOCK keys, from absolute key 0 on, is summed from zero by one
- * chain of fused multiply-adds in the order of the keys and added once, so long rows do not drift.
- * No visible key: +0. A bias (mask_add) only hides here; o overlaps no input. */
+ * chain of fused multiply-adds in the order of the keys and added once to the sum of its span of 64
+ * blocks. Spans are added with the rounding errors of their additions, so that a row of any length
+ * drifts no more than one of a span. No visible key: +0. A bias (mask_add) only hides here; o
+ * overlaps no input. */
 typedef struct sattn_av_args {
     const float *p;   /* [n_group][..][n_k] */
     const float *v;   /* [n_k, d_v]         */
@@ -212,11 +219,12 @@ typedef struct sattn_av_args {
 
 typedef void sattn_av_fn(const sattn_av_args *args);
 
-/* A tile of weights, one of outputs, and 64 floats for each of their rows. */
+/* A tile of weights, one of outputs, and 64 floats for each of their rows; and one such row more.
+ */
 static inline size_t sattn_av_scratch_bytes(int64_t d_v)
 {
     const size_t columns = (size_t)d_v + (size_t)SATTN_TILE_KEYS_MAX + 64;
-    return columns * (size_t)SATTN_TILE_QUERIES_MAX * sizeof(float);
+    return columns * ((size_t)SATTN_TILE_QUERIES_MAX + 1) * sizeof(float);
 }
 
 /* exp, tanh: y_i = f(x_i) for n numbers, over all of f32. y == x, or no overlap.

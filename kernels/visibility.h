@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * visibility.h: which keys a row can see at all, before its mask is looked at.
+ * visibility.h: which keys a row can see at all, before its mask is looked at, and how far from it
+ * they are.
  *
  * Length, causal limit and window leave one interval of keys, which may be empty. Offsets and
  * window widths are any int64_t, so no sum of them is formed before it is known to fit. */
@@ -45,6 +46,22 @@ static inline sattn_key_range sattn_visible_range(const sattn_visibility *visibl
     if (range.begin >= range.end)
         return (sattn_key_range){0, 0};
     return range;
+}
+
+/* ALiBi's distance |position - j| of a key, rounded once. */
+static inline float sattn_alibi_distance(int64_t position, int64_t j)
+{
+    const uint64_t ahead = (uint64_t)position - (uint64_t)j;
+    return (float)(position >= j ? ahead : 0 - ahead);
+}
+
+/* True if float and int32_t hold the distances to key j and the SATTN_KEY_BLOCK - 1 keys on either
+ * side of it. */
+static inline bool sattn_alibi_is_near(int64_t position, int64_t j)
+{
+    const int64_t most = ((int64_t)1 << 24) - SATTN_KEY_BLOCK;
+    const int64_t ahead = sattn_add_held(position, -j);
+    return ahead > -most && ahead < most;
 }
 
 /* The mask rows of query row i of head g; NULL where there is no mask of the kind. */

@@ -9,6 +9,9 @@ if(NOT SATTN_DEFECTS OR SATTN_SANITIZE)
   return()
 endif()
 set(defects_at_least 20) # of each ISA
+if(POLICY CMP0174) # TO "" is an empty text, not a missing one
+  cmake_policy(SET CMP0174 NEW)
+endif()
 
 # sattn_defect(name FILE path FROM [[text]] TO [[text]] KERNELS row... [GROUP name] [NATIVE])
 # For each of the registry rows that this build has: a test defect.<row>.<name>. FILE is the row's own

@@ -3,7 +3,7 @@
 # what verifies and measures, and what the compiler made of it.
 
 find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
-set(cmocka_tests dispatch dispatch_tables api types steps chain npy verify verify_attention verify_sample verify_steps oracle inputs visibility)
+set(cmocka_tests dispatch dispatch_tables shares api types steps chain npy verify verify_attention verify_sample verify_steps verify_float oracle inputs visibility)
 if(SATTN_BENCH)
   list(APPEND cmocka_tests autovec check environment_facts measure pin result shapes statistics workload)
 endif()
@@ -196,6 +196,11 @@ if(CMAKE_GENERATOR MATCHES "Ninja|Makefiles")
            -P ${CMAKE_CURRENT_SOURCE_DIR}/commands.cmake)
   set_tests_properties(commands PROPERTIES LABELS library TIMEOUT 60)
 endif()
+
+# ---- the page that explains the interface
+add_test(NAME api_docs COMMAND ${CMAKE_COMMAND} -DHEADER=${PROJECT_SOURCE_DIR}/dispatch/simdattn.h
+         -DPAGE=${PROJECT_SOURCE_DIR}/docs/api.md -P ${CMAKE_CURRENT_SOURCE_DIR}/api_docs.cmake)
+set_tests_properties(api_docs PROPERTIES LABELS library TIMEOUT 60)
 
 # ---- without optimisation
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND SATTN_SLEEF AND NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND

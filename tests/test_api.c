@@ -4,6 +4,7 @@
  * written then; plans, workspaces, in-place output. */
 #include "dispatch/simdattn.h"
 
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@ enum { BATCH = 2, HEADS = 4, KV_HEADS = 2, N_Q = 3, N_K = 5, D = 6, D_V = 6 };
 typedef struct call {
     float q[BATCH * HEADS * N_Q * D], k[BATCH * KV_HEADS * N_K * D];
     float v[BATCH * KV_HEADS * N_K * D_V], o[BATCH * HEADS * N_Q * D_V];
+    float slopes[HEADS], sinks[HEADS];
     float lse[BATCH * HEADS * N_Q], mask_add[N_Q * N_K], scores[BATCH * HEADS * N_Q * N_K];
     uint8_t mask_bool[N_Q * N_K];
     int64_t n_k_valid[BATCH], causal_offset[BATCH];
@@ -159,6 +161,121 @@ static void test_values(void **state)
     REFUSED(SATTN_ERR_ARGUMENT, "q.data =", c.args.q.data = (const char *)c.q + 1);
 }
 
+static void test_slopes_and_sinks(void **state)
+{
+    (void)state;
+    REFUSED(SATTN_ERR_ARGUMENT, "alibi_slopes[3] = nan",
+            (c.slopes[3] = NAN, c.args.alibi_slopes = c.slopes));
+    REFUSED(SATTN_ERR_ARGUMENT, "alibi_slopes[0] = -inf",
+            (c.slopes[0] = -INFINITY, c.args.alibi_slopes = c.slopes));
+    REFUSED(SATTN_ERR_ARGUMENT, "alibi_slopes =",
+            c.args.alibi_slopes = (const float *)(const void *)((const char *)c.slopes + 1));
+    REFUSED(SATTN_ERR_ARGUMENT,
+            "sinks =", c.args.sinks = (const float *)(const void *)((const char *)c.sinks + 2));
+    REFUSED(SATTN_ERR_OVERLAP, "o.data overlaps alibi_slopes", c.args.alibi_slopes = c.o + 17);
+    REFUSED(SATTN_ERR_OVERLAP, "o.data overlaps sinks", c.args.sinks = c.o + BATCH);
+    REFUSED(SATTN_ERR_OVERLAP, "lse overlaps sinks",
+            (c.args.lse = c.lse, c.args.lse_stride_h = N_Q, c.args.lse_stride_b = N_Q * HEADS,
+             c.args.sinks = c.lse + 5));
+}
+
+/* Against the same call without: its rows lose the sink's share. */
+static void check_sink(const char *plan, int splits, float sink)
+{
+    call with, without;
+    make_call(&with);
+    make_call(&without);
+    for (int h = 0; h < HEADS; ++h)
+        with.sinks[h] = h == 1 ? -INFINITY : sink + 0.25f * (float)h;
+    sattn_attention_args *const args[] = {&with.args, &without.args};
+    float *const lse[] = {with.lse, without.lse};
+    with.options.plan = plan;
+    with.options.key_splits = splits;
+    with.args.sinks = with.sinks;
+    for (int i = 0; i < 2; ++i) {
+        args[i]->lse = lse[i];
+        args[i]->lse_stride_h = N_Q;
+        args[i]->lse_stride_b = N_Q * HEADS;
+        args[i]->causal = true;
+    }
+    assert_int_equal(sattn_attention(&without.args, NULL), SATTN_OK);
+    assert_int_equal(sattn_attention(&with.args, &with.options), SATTN_OK);
+    for (size_t row = 0; row < BATCH * HEADS * N_Q; ++row) {
+        const double lse_without = (double)without.lse[row];
+        const double logit = (double)with.sinks[row / N_Q % HEADS];
+        const double larger = fmax(lse_without, logit);
+        const double sum = exp(lse_without - larger) + exp(logit - larger);
+        const double share = exp(lse_without - larger) / sum;
+        assert_true(fabs((double)with.lse[row] - (larger + log(sum))) < 1e-5);
+        for (size_t y = 0; y < D_V; ++y)
+            assert_true(fabs((double)with.o[row * D_V + y] -
+                             share * (double)without.o[row * D_V + y]) < 1e-5);
+    }
+}
+
+static void test_sinks(void **state)
+{
+    (void)state;
+    static const float sinks[] = {-90.0f, -3.0f, 0.0f, 2.0f, 60.0f, FLT_MAX};
+    for (size_t i = 0; i < sizeof sinks / sizeof sinks[0]; ++i) {
+        check_sink("chain", 0, sinks[i]);
+        for (int splits = 0; splits < 3; ++splits)
+            check_sink("fused", splits, sinks[i]);
+    }
+}
+
+/* The rows that numbers alone do not decide, in both plans: what the sink makes of a row that sees
+ * no key, of one whose scores are all -inf, of a V that is not finite; and what NaN and +inf make
+ * of every row. Q is such that query 2 has nothing but scores of -inf. */
+static void test_sinks_of_special_rows(void **state)
+{
+    (void)state;
+    static const char *const plans[] = {"fused", "chain"};
+    for (int at = 0; at < 6; ++at) {
+        call c;
+        make_call(&c);
+        c.options.plan = plans[at % 2];
+        c.options.key_splits = at == 2 ? 2 : 0;
+        c.args.n_k = 3;
+        c.args.causal = true;
+        c.args.causal_offset = c.causal_offset;
+        c.causal_offset[0] = -1; /* query 0 sees no key, 1 sees key 0, 2 keys 0 and 1 */
+        c.args.batch = 1;
+        c.args.lse = c.lse;
+        c.args.lse_stride_h = N_Q;
+        c.args.sinks = c.sinks;
+        for (size_t i = 0; i < HEADS; ++i)
+            c.sinks[i] = at < 3 ? 0.5f : i % 2 ? NAN : INFINITY;
+        c.sinks[3] = at < 3 ? -INFINITY : c.sinks[3];
+        for (size_t x = 0; x < D; ++x)
+            for (size_t h = 0; h < HEADS; ++h)
+                c.q[(h * N_Q + 2) * D + x] = x == 0 ? -INFINITY : 0.0f;
+        for (size_t i = 0; i < sizeof c.k / 4; ++i)
+            c.k[i] = 1.0f;
+        c.v[D_V + 1] = NAN;     /* visible to query 2 */
+        c.v[2 * D_V + 2] = NAN; /* hidden from all */
+        assert_int_equal(sattn_attention(&c.args, &c.options), SATTN_OK);
+        for (size_t h = 0; h < HEADS; ++h)
+            for (size_t i = 0; i < N_Q; ++i)
+                for (size_t y = 0; y < D_V; ++y) {
+                    const float o = c.o[(h * N_Q + i) * D_V + y], lse = c.lse[h * N_Q + i];
+                    const bool alone = h == 3; /* no sink */
+                    if (at >= 3) {
+                        assert_true(isnan(o) && isnan(lse));
+                    } else if (i == 0) {
+                        assert_true(o == 0.0f && lse == c.sinks[h]);
+                    } else if (i == 1) {
+                        assert_true(isfinite(o) && isfinite(lse));
+                    } else if (alone) {
+                        assert_true(isnan(o) && isnan(lse));
+                    } else {
+                        assert_true(h < 2 && y == 1 ? isnan(o) : o == 0.0f);
+                        assert_true(lse == c.sinks[h]);
+                    }
+                }
+    }
+}
+
 static void set_mask(call *c, sattn_mask_kind kind)
 {
     c->args.mask =
@@ -189,9 +306,6 @@ static void test_mask(void **state)
 static void test_not_built_yet(void **state)
 {
     (void)state;
-    REFUSED(SATTN_ERR_UNSUPPORTED, "alibi_slopes", c.args.alibi_slopes = c.lse);
-    REFUSED(SATTN_ERR_UNSUPPORTED, "sinks", c.args.sinks = c.lse);
-    REFUSED(SATTN_ERR_UNSUPPORTED, "options.threads = 2", c.options.threads = 2);
     REFUSED(SATTN_ERR_UNSUPPORTED, "options.profile", c.options.profile = "x");
     REFUSED(SATTN_ERR_ARGUMENT, "options.threads = -1", c.options.threads = -1);
     REFUSED(SATTN_ERR_ARGUMENT, "options.key_splits = -1", c.options.key_splits = -1);
@@ -210,10 +324,6 @@ static void use_scores(call *c, sattn_scores_stage stage)
 static void test_plans_that_do_not_fit(void **state)
 {
     (void)state;
-    REFUSED(SATTN_ERR_UNSUPPORTED, "options.plan = \"fused\": softcap",
-            (c.options.plan = "fused", c.args.softcap = 30.0f));
-    REFUSED(SATTN_ERR_UNSUPPORTED, "options.plan = \"fused\": has_window",
-            (c.options.plan = "fused", c.args.has_window = true));
     REFUSED(SATTN_ERR_UNSUPPORTED, "options.plan = \"fused\": scores",
             (c.options.plan = "fused", use_scores(&c, SATTN_SCORES_BIASED)));
     REFUSED(SATTN_ERR_ARGUMENT, "options.plan = \"Chain\"", c.options.plan = "Chain");
@@ -221,7 +331,7 @@ static void test_plans_that_do_not_fit(void **state)
     REFUSED(SATTN_ERR_UNSUPPORTED, "options.key_splits = 2",
             (c.options.plan = "chain", c.options.key_splits = 2));
     REFUSED(SATTN_ERR_UNSUPPORTED, "options.key_splits = 3",
-            (c.args.softcap = 1.0f, c.options.key_splits = 3));
+            (use_scores(&c, SATTN_SCORES_SCALED), c.options.key_splits = 3));
 }
 
 static void test_scores_fields(void **state)
@@ -465,6 +575,13 @@ static void test_plan_and_workspace(void **state)
     const sattn_pointers with_mask = {.q = c.q, .k = c.k, .v = c.v, .o = c.o, .mask = c.mask_bool};
     assert_int_equal(sattn_plan_run(plan, &with_mask, memory, size), SATTN_ERR_ARGUMENT);
     assert_non_null(strstr(sattn_last_error(), "pointers.mask"));
+    sattn_pointers with_more = {.q = c.q, .k = c.k, .v = c.v, .o = c.o, .sinks = c.sinks};
+    assert_int_equal(sattn_plan_run(plan, &with_more, memory, size), SATTN_ERR_ARGUMENT);
+    assert_non_null(strstr(sattn_last_error(), "pointers.sinks"));
+    with_more.sinks = NULL;
+    with_more.alibi_slopes = c.slopes;
+    assert_int_equal(sattn_plan_run(plan, &with_more, memory, size), SATTN_ERR_ARGUMENT);
+    assert_non_null(strstr(sattn_last_error(), "pointers.alibi_slopes"));
     size_t asked;
     assert_int_equal(sattn_attention_workspace_size(&c.args, NULL, &asked), SATTN_OK);
     assert_int_equal(asked, size);
@@ -497,6 +614,9 @@ int main(void)
         cmocka_unit_test(test_extents),
         cmocka_unit_test(test_strides_and_types),
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_slopes_and_sinks),
+        cmocka_unit_test(test_sinks),
+        cmocka_unit_test(test_sinks_of_special_rows),
         cmocka_unit_test(test_mask),
         cmocka_unit_test(test_not_built_yet),
         cmocka_unit_test(test_plans_that_do_not_fit),

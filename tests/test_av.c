@@ -120,22 +120,98 @@ static void test_bias_values(test_run *run)
         }
 }
 
-/* ---- blocks of keys: long rows do not drift */
+/* ---- spans of keys: long rows do not drift */
 
-/* n weights of 1 and values of 1: a sum in one chain stays at 2^24. */
-static void test_long_rows(test_run *run)
+enum { SPAN = 64 * SATTN_KEY_BLOCK };
+
+static void hide_span(piece_problem *p, int64_t i, int64_t span)
+{
+    for (int64_t j = span * SPAN; j < (span + 1) * SPAN && j < p->shape.n_keys; ++j)
+        test_operand_u8(&p->operand[PIECE_MASK], 0, i)[j] = 0;
+}
+
+/* Limits and windows that begin and end near the ends of spans, rows that see nothing of a span
+ * beside such that do; each row also on its own. */
+static void check_spans(test_run *run, int variant)
+{
+    static const int64_t lengths[] = {SPAN - 1, SPAN,         SPAN + 1,     SPAN + 200,
+                                      2 * SPAN, 2 * SPAN + 1, 2 * SPAN + 9, 3 * SPAN + 77};
+    static const int64_t widths[] = {0, 5, 200, SPAN, SPAN + 40};
+    test_random random = {.seed = test_step_seed(run)};
+    const int64_t n_keys = lengths[variant % 8];
+    const int64_t n_spans = (n_keys + SPAN - 1) / SPAN;
+    const int64_t n_rows = variant % 3 ? 1 + test_random_below(&random, 4) : 11;
+    piece_shape shape = piece_plain_for(run, n_rows, n_keys, 1 + test_random_below(&random, 20));
+    shape.n_group = 1 + variant % 2;
+    shape.data = variant % 5 ? PIECE_NORMAL : PIECE_SIGNED;
+    shape.causal = variant & 16;
+    shape.has_window = variant & 32;
+    shape.window_left = widths[test_random_below(&random, 5)];
+    shape.window_right = test_random_below(&random, 4) - 1;
+    shape.causal_offset = SPAN * (1 + test_random_below(&random, n_spans)) - n_rows / 2;
+    shape.mask = variant & 64 ? PIECE_BOOL : PIECE_NO_MASK;
+    shape.mask_by_row = shape.mask_by_key = true;
+    piece_problem all, one;
+    piece_problem_make(&all, run, &shape, random.seed);
+    for (int64_t i = 0; i < n_rows && shape.mask == PIECE_BOOL; ++i)
+        hide_span(&all, i, i % (n_spans + 1));
+    piece_problem_run(&all, run);
+    piece_problem_verify(&all, run);
+    shape.i0 = test_random_below(&random, n_rows);
+    shape.i1 = shape.i0 + 1;
+    piece_problem_make(&one, run, &shape, random.seed);
+    if (shape.mask == PIECE_BOOL)
+        hide_span(&one, shape.i0, shape.i0 % (n_spans + 1));
+    piece_problem_run(&one, run);
+    piece_same_bits_all(run, &one, &all, "on its own");
+    piece_problem_free(&all);
+    piece_problem_free(&one);
+}
+
+/* A value that is not finite, seen by windows that begin in two spans and end in a third: what a
+ * row makes of it does not depend on where its neighbours begin. */
+static void check_infinite_span(test_run *run, float value)
+{
+    enum { ROWS = 11 };
+    piece_shape shape = piece_plain_for(run, ROWS, 3 * SPAN, 3);
+    shape.has_window = true;
+    shape.window_left = SPAN + ROWS;
+    shape.window_right = 20;
+    shape.causal_offset = 2 * SPAN + ROWS / 2;
+    piece_problem all, one;
+    piece_problem_make(&all, run, &shape, test_step_seed(run));
+    test_operand_f32(&all.operand[PIECE_SHARED], 0, SPAN + 100)[1] = value;
+    piece_problem_run(&all, run);
+    piece_problem_verify(&all, run);
+    shape.i0 = ROWS - 1;
+    piece_problem_make(&one, run, &shape, test_step_seed(run));
+    test_operand_f32(&one.operand[PIECE_SHARED], 0, SPAN + 100)[1] = value;
+    piece_problem_run(&one, run);
+    piece_same_bits_all(run, &one, &all, "on its own, with a value that is not finite");
+    piece_problem_free(&all);
+    piece_problem_free(&one);
+}
+
+static void test_spans(test_run *run)
+{
+    static const float values[] = {INFINITY, -INFINITY, NAN};
+    for (int variant = 0; variant < 128; ++variant)
+        if (test_step(run, TEST_SAMPLED))
+            check_spans(run, variant);
+    for (size_t at = 0; at < COUNT(values); ++at)
+        if (test_step(run, at == 0 ? TEST_ALWAYS : TEST_SAMPLED))
+            check_infinite_span(run, values[at]);
+}
+
+/* Sums of equal terms: in one chain those of 1 stay at 2^24; of others the roundings of block after
+ * block, or of span after span, go one way. */
+static void check_equal_terms(test_run *run, float weight)
 {
     static const int64_t n = 20000000;
     static const float one = 1.0f;
-    if (run->divisor > 1) {
-        test_not_run(run, "20,000,000 keys take too long here");
-        return;
-    }
-    if (!test_step(run, TEST_ALWAYS))
-        return;
     float *const p = test_allocate((size_t)n * sizeof(float));
     for (int64_t j = 0; j < n; ++j)
-        p[j] = one;
+        p[j] = weight;
     const size_t n_bytes = (sattn_av_scratch_bytes(1) + run->kernel->extra_scratch + 63) / 64 * 64;
     void *const scratch = aligned_alloc(64, n_bytes);
     if (!scratch)
@@ -154,8 +230,22 @@ static void test_long_rows(test_run *run)
     run->kernel->fn.av(&args);
     free(scratch);
     free(p);
-    if (o != (float)n)
-        test_fail(run, "%lld weights and values of 1 add up to %.9g", (long long)n, (double)o);
+    const double want = (double)n * (double)weight;
+    if (!(fabs((double)o - want) <= 1e-5 * want))
+        test_fail(run, "%lld weights of %.9g and values of 1 add up to %.9g instead of %.9g",
+                  (long long)n, (double)weight, (double)o, want);
+}
+
+static void test_long_rows(test_run *run)
+{
+    if (run->divisor > 1) {
+        test_not_run(run, "20,000,000 keys take too long here");
+        return;
+    }
+    if (test_step(run, TEST_ALWAYS))
+        check_equal_terms(run, 1.0f);
+    if (test_step(run, TEST_ALWAYS))
+        check_equal_terms(run, 11.0f / 15);
 }
 
 int main(int argc, char **argv)
@@ -186,6 +276,7 @@ int main(int argc, char **argv)
         {"one-hot", test_one_hot},
         {"specials", test_specials},
         {"bias-values", test_bias_values},
+        {"spans", test_spans},
         {"long-rows", test_long_rows},
     };
     return test_main_of(argc, argv, SATTN_OP_av, groups, COUNT(groups));

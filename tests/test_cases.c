@@ -91,16 +91,6 @@ bool case_attend(test_run *run, const char *what, const sattn_attention_args *ar
     return status == SATTN_OK;
 }
 
-void case_expect_no_fused(test_run *run, const char *what, const sattn_attention_args *args,
-                          const char *field)
-{
-    const sattn_status status = case_status(run, args);
-    if (status != SATTN_ERR_UNSUPPORTED || !strstr(sattn_last_error(), field) ||
-        !strstr(sattn_last_error(), "options.plan"))
-        test_fail(run, "%s: %s: \"%s\" instead of a refusal that names %s and options.plan", what,
-                  sattn_status_string(status), sattn_last_error(), field);
-}
-
 void case_expect_near(test_run *run, const char *what, const float *got, const double *want,
                       int64_t n, double tolerance)
 {
@@ -379,38 +369,44 @@ static void case_nan_everywhere(test_run *run)
 {
     enum { N = 19 };
     for (int p = 0; p < N; ++p)
-        for (int where = 0; where < 3; ++where) {
+        for (int where = 0; where < 12;
+             ++where) { /* the same with softcap, with ALiBi and a sink */
             if (!test_step(run, TEST_SAMPLED))
                 continue;
+            static const float slope = 0.25f, sink = 1.0f;
             float q[N], k[N * N] = {0}, bias[N] = {0}, o[N];
             for (int i = 0; i < N; ++i) {
                 q[i] = 1.0f;
                 k[i * N + i] = 0.1f * (float)i;
             }
-            if (where == 0)
+            if (where % 3 == 0)
                 k[p * N + p] = NAN;
-            else if (where == 1)
+            else if (where % 3 == 1)
                 q[p] = NAN;
             else
                 bias[p] = NAN;
             case_fill(o, N, 1.0f);
             sattn_attention_args args = case_args(1, N, N, N, q, k, identity(N), o);
             args.mask = case_mask_add(&args, bias);
+            args.softcap = where / 3 & 1 ? 2.0f : 0.0f;
+            args.alibi_slopes = where / 3 & 2 ? &slope : NULL;
+            args.sinks = where / 3 & 2 ? &sink : NULL;
             static const char *const names[] = {"N10 NaN in K", "N10 NaN in Q", "N10 NaN in mask"};
-            if (case_attend(run, names[where], &args))
-                case_expect_nan(run, names[where], o, N);
+            if (case_attend(run, names[where % 3], &args))
+                case_expect_nan(run, names[where % 3], o, N);
         }
 }
 
 /* How the last keys of a cache are hidden. */
-typedef enum hiding { BY_BOOL, BY_BIAS, BY_CAUSAL, BY_LENGTH, HIDINGS } hiding;
+typedef enum hiding { BY_BOOL, BY_BIAS, BY_CAUSAL, BY_LENGTH, BY_WINDOW, HIDINGS } hiding;
 
 static void attend_hidden(test_run *run, hiding how, int64_t length, const float *q, const float *k,
                           const float *v, float *o)
 {
     enum { CAPACITY = 20, N_Q = 3 };
     static const char *const names[] = {"N11 hidden by bool mask", "N11 hidden by additive mask",
-                                        "N11 hidden by causal limit", "N11 beyond the length"};
+                                        "N11 hidden by causal limit", "N11 beyond the length",
+                                        "N11 hidden by a window"};
     uint8_t allow[N_Q * CAPACITY];
     float bias[N_Q * CAPACITY];
     for (int64_t at = 0; at < N_Q * CAPACITY; ++at) {
@@ -427,7 +423,9 @@ static void attend_hidden(test_run *run, hiding how, int64_t length, const float
     if (how == BY_BIAS)
         args.mask = case_mask_add(&args, bias);
     args.causal = how == BY_CAUSAL;
-    if (how == BY_CAUSAL)
+    args.has_window = how == BY_WINDOW;
+    args.window_left = -1;
+    if (how == BY_CAUSAL || how == BY_WINDOW)
         args.causal_offset = &offset;
     if (how == BY_LENGTH)
         args.n_k_valid = &length;
@@ -678,6 +676,8 @@ int main(int argc, char **argv)
         {"N39", case_splits},
         {"N39-merge", case_merge},
         {"windows", case_windows},
+        {"alibi", case_alibi},
+        {"sinks", case_sinks},
         {"scores", case_scores_stages},
     };
     return test_main_of(argc, argv, op_asked_for(argc, argv), groups,

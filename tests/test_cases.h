@@ -30,10 +30,6 @@ bool case_attend(test_run *run, const char *what, const sattn_attention_args *ar
 /* The status of the call, not judged. */
 sattn_status case_status(test_run *run, const sattn_attention_args *args);
 
-/* The call is refused, by names: the field that only a chain computes, and options.plan. */
-void case_expect_no_fused(test_run *run, const char *what, const sattn_attention_args *args,
-                          const char *field);
-
 /* Each fails with `what` and the index of the first element that is wrong. */
 void case_expect_near(test_run *run, const char *what, const float *got, const double *want,
                       int64_t n, double tolerance);
@@ -56,6 +52,10 @@ void case_mask_polarity(test_run *run);
 void case_mask_broadcast(test_run *run);
 void case_long_rows(test_run *run);
 void case_windows(test_run *run);
+
+/* test_cases_bias.c */
+void case_alibi(test_run *run);
+void case_sinks(test_run *run);
 
 /* test_cases_scores.c: softcap, scores at each stage, output in place of the queries */
 void case_softcap(test_run *run);

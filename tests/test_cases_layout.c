@@ -52,18 +52,24 @@ static void check_guarded(test_run *run, int64_t n_q, int64_t n_k, int64_t d, in
                           test_placement placement)
 {
     const uint64_t seed = run->seed;
-    enum { Q, K, V, MASK, O, N };
+    enum { Q, K, V, MASK, O, SLOPES, SINKS, N };
     test_operand t[N] = {
         [Q] = guarded(n_q, d, placement, 0, seed, 1),
         [K] = guarded(n_k, d, placement, 0, seed, 2),
         [V] = guarded(n_k, d_v, placement, 0, seed, 3),
         [MASK] = guarded(n_q, n_k, placement, 0, seed, 4),
         [O] = guarded(n_q, d_v, placement, 0, seed, 5),
+        [SLOPES] = guarded(1, 1, placement, 0, seed, 6),
+        [SINKS] = guarded(1, 1, placement, 0, seed, 7),
     };
     sattn_attention_args args =
         case_args(n_q, n_k, d, d_v, t[Q].data, t[K].data, t[V].data, t[O].data);
     args.has_scale = false;
     args.mask = case_mask_add(&args, t[MASK].data);
+    if (n_q % 2 == 0) {
+        args.alibi_slopes = t[SLOPES].data;
+        args.sinks = t[SINKS].data;
+    }
     for (int i = 0; i < N; ++i)
         test_operand_seal(&t[i]);
     if (case_attend(run, "N21 at the edge of a page", &args)) {
@@ -72,7 +78,7 @@ static void check_guarded(test_run *run, int64_t n_q, int64_t n_k, int64_t d, in
         for (int i = 0; i < N; ++i)
             if (!test_operand_is_unchanged(&t[i], &at))
                 test_fail(run, "N21: operand %d was written at byte %lld", i, (long long)at);
-        case_expect_right(run, "N21 at the edge of a page", &args, 1);
+        case_expect_right(run, "N21 at the edge of a page", &args, 2);
     }
     for (int i = 0; i < N; ++i)
         test_operand_free(&t[i]);
@@ -319,7 +325,28 @@ void case_size_overflow(test_run *run)
             test_fail(run, "N26: something was written");
 }
 
-/* A decode row has the same bits alone and as the first of any batch. */
+/* With any number of threads up to 16 the call gives `want`. */
+static void check_threads(test_run *run, const sattn_attention_args *args, const float *want)
+{
+    const int64_t n = args->batch * args->n_q_heads * args->d_v;
+    sattn_options options = case_options(run);
+    options.key_splits = 1;
+    const bool is_slow =
+        run->divisor >= 10; /* an emulator's threads wait for each other at length */
+    for (int threads = is_slow ? 2 : 16; threads > 1; threads -= threads > 4 ? 6 : 1) {
+        options.threads = threads;
+        case_fill(args->o.data, n, NAN);
+        const sattn_status status = sattn_attention(args, &options);
+        if (status != SATTN_OK)
+            test_fail(run, "N35 %d threads: %s: %s", threads, sattn_status_string(status),
+                      sattn_last_error());
+        else
+            case_expect_same(run, "N35 row with threads", args->o.data, want, n);
+    }
+}
+
+/* A decode row has the same bits alone and as the first of any batch, with any number of threads.
+ */
 static void check_batches(test_run *run, int64_t n_k, bool masked)
 {
     enum { HEADS = 4, KV_HEADS = 2, D = 24, D_V = 20, MOST = 64 };
@@ -329,6 +356,7 @@ static void check_batches(test_run *run, int64_t n_k, bool masked)
     float *const v = malloc(n_k_floats * D_V * sizeof(float));
     uint8_t *const allow = malloc((size_t)(MOST * n_k));
     static float q[MOST * HEADS * D], o[MOST * HEADS * D_V], alone[HEADS * D_V];
+    static float want[MOST * HEADS * D_V];
     if (!k || !v || !allow)
         exit(2);
     case_fill_normal(q, MOST * HEADS * D, run->seed, 1);
@@ -357,6 +385,9 @@ static void check_batches(test_run *run, int64_t n_k, bool masked)
             case_expect_same(run, "N35 row in a batch", o, alone, HEADS * D_V);
         if (at < 2)
             case_expect_right(run, "N35 row in a batch", &args, 1);
+        memcpy(want, o, sizeof want);
+        if (args.batch == 31)
+            check_threads(run, &args, want);
     }
     free(k);
     free(v);
@@ -414,6 +445,7 @@ static void check_three_keys(test_run *run, int splits)
 static void check_many_keys(test_run *run, int splits, int variant)
 {
     enum { N_Q = 5, N_K = 8 * SATTN_KEY_BLOCK + 37, HEADS = 2, D = 7, D_V = 9 };
+    static const float slopes[HEADS] = {0.02f, -0.001f}, sinks[HEADS] = {2.0f, 30.0f};
     static float q[HEADS * N_Q * D], k[N_K * D], v[N_K * D_V], o[HEADS * N_Q * D_V],
         lse[HEADS * N_Q];
     static uint8_t allow[N_Q * N_K];
@@ -436,9 +468,17 @@ static void check_many_keys(test_run *run, int splits, int variant)
         args.causal_offset = &offset;
     if (variant & 8) /* a hidden value that must not matter */
         v[(3 * SATTN_KEY_BLOCK + 5) * D_V] = NAN;
+    if (variant & 16) {
+        args.alibi_slopes = slopes;
+        args.sinks = sinks;
+        args.softcap = 4;
+    }
+    args.has_window = variant & 32; /* over a few blocks, and not from a block's start */
+    args.window_left = 300;
+    args.window_right = 70;
     case_fill(o, HEADS * N_Q * D_V, NAN);
     if (attend_split(run, "N39 many keys", &args, splits))
-        case_expect_right(run, "N39 many keys", &args, splits);
+        case_expect_right(run, "N39 many keys", &args, splits + 1);
 }
 
 void case_splits(test_run *run)
@@ -447,7 +487,7 @@ void case_splits(test_run *run)
     for (size_t at = 0; at < sizeof splits / sizeof splits[0]; ++at) {
         if (test_step(run, TEST_ALWAYS))
             check_three_keys(run, splits[at]);
-        for (int variant = 0; variant < 16; ++variant)
+        for (int variant = 0; variant < 64; ++variant)
             if (test_step(run, TEST_SAMPLED))
                 check_many_keys(run, splits[at], variant);
     }
@@ -455,13 +495,24 @@ void case_splits(test_run *run)
 
 enum { MERGE_PARTS = 8 };
 
-/* n parts; each holds the logits for which part_of says so, of {0, 1, 2} with V = {1, 2, 4}. The
- * row's statistics take the place of part `stats_at`'s, or a place of their own. */
+/* One value a part. */
+static sattn_row_parts parts_of(const float *o, const float *row_max, const float *row_sum, int n)
+{
+    return (sattn_row_parts){.o = o,
+                             .row_max = row_max,
+                             .row_sum = row_sum,
+                             .o_step = 1,
+                             .stat_step = 1,
+                             .n_parts = n,
+                             .d_v = 1};
+}
+
+/* n parts; each holds the logits for which part_of says so, of {0, 1, 2} with V = {1, 2, 4}. */
 static void merge_three(test_run *run, const char *what, const int part_of[3], int n_parts,
-                        int stats_at, double want, double want_lse)
+                        double want, double want_lse)
 {
     static const float logits[] = {0, 1, 2}, values[] = {1, 2, 4};
-    float o[MERGE_PARTS] = {0}, m[MERGE_PARTS], sum[MERGE_PARTS] = {0}, out = NAN, own[2];
+    float o[MERGE_PARTS] = {0}, m[MERGE_PARTS], sum[MERGE_PARTS] = {0}, out = NAN;
     case_fill(m, MERGE_PARTS, -INFINITY);
     for (int j = 0; j < 3; ++j)
         if (part_of[j] >= 0)
@@ -472,15 +523,29 @@ static void merge_three(test_run *run, const char *what, const int part_of[3], i
             sum[part_of[j]] += weight;
             o[part_of[j]] += weight * values[j];
         }
-    float *const out_max = stats_at >= 0 ? &m[stats_at] : &own[0];
-    float *const out_sum = stats_at >= 0 ? &sum[stats_at] : &own[1];
-    sattn_merge_row(o, 1, m, sum, 1, n_parts, 1, &out, out_max, out_sum);
-    const float lse = sattn_log_sum_exp(*out_max, *out_sum);
+    const sattn_row_parts parts = parts_of(o, m, sum, n_parts);
+    const sattn_row_statistics row = sattn_merge_row(&parts, -INFINITY, &out);
+    const float lse = sattn_log_sum_exp(row.max, row.sum);
     case_expect_near(run, what, &out, &want, 1, 1e-6);
     if (isfinite(want_lse))
         case_expect_near(run, what, &lse, &want_lse, 1, 1e-6);
     else if (sattn_classify_f32(lse) != SATTN_CLASS_MINUS_INF)
         test_fail(run, "%s: log-sum-exp is %g instead of -inf", what, (double)lse);
+}
+
+/* Three parts with one logit each, and a sink: one part more, of value 0. */
+static void merge_sink(test_run *run, float sink)
+{
+    const float o[] = {1, 2, 4}, m[] = {0, 1, 2}, sum[] = {1, 1, 1};
+    const double total = 1 + exp(1) + exp(2) + exp((double)sink);
+    const double want = (1 + 2 * exp(1) + 4 * exp(2)) / total, want_lse = log(total);
+    float out = NAN;
+    const sattn_row_parts parts = parts_of(o, m, sum, 3);
+    const sattn_row_statistics row = sattn_merge_row(&parts, sink, &out);
+    const float lse = sattn_log_sum_exp(row.max, row.sum);
+    case_expect_near(run, "N39 merge with a sink", &out, &want, 1, 1e-6);
+    case_expect_near(run, "N39 merge with a sink: log-sum-exp", &lse, &want_lse, 1,
+                     1e-6 + 1e-7 * fabs(want_lse));
 }
 
 /* One part is like `m` and `sum`, the other ordinary or empty: the row must be NaN. */
@@ -491,8 +556,9 @@ static void merge_nan(test_run *run, const char *what, float m_bad, float sum_ba
         const float good_m = with_finite ? 0.5f : -INFINITY, good_sum = with_finite ? 1.0f : 0.0f;
         const float m[] = {first ? m_bad : good_m, first ? good_m : m_bad};
         const float sum[] = {first ? sum_bad : good_sum, first ? good_sum : sum_bad};
-        float out = 1.0f, out_max, out_sum;
-        sattn_merge_row(o, 1, m, sum, 1, 2, 1, &out, &out_max, &out_sum);
+        float out = 1.0f;
+        const sattn_row_parts parts = parts_of(o, m, sum, 2);
+        sattn_merge_row(&parts, -INFINITY, &out);
         case_expect_nan(run, what, &out, 1);
     }
 }
@@ -509,10 +575,13 @@ void case_merge(test_run *run)
         {{-1, -1, -1}, 0, (double)-INFINITY},
     };
     for (size_t at = 0; at < sizeof rows / sizeof rows[0]; ++at)
-        for (int stats_at = -1; stats_at < MERGE_PARTS; ++stats_at)
-            if (test_step(run, TEST_SAMPLED))
-                merge_three(run, "N39 merge", rows[at].part_of, MERGE_PARTS, stats_at,
-                            rows[at].want, rows[at].want_lse);
+        if (test_step(run, TEST_ALWAYS))
+            merge_three(run, "N39 merge", rows[at].part_of, MERGE_PARTS, rows[at].want,
+                        rows[at].want_lse);
+    static const float sinks[] = {-INFINITY, -90, -1, 0, 2, 5, 80};
+    for (size_t at = 0; at < sizeof sinks / sizeof sinks[0]; ++at)
+        if (test_step(run, TEST_ALWAYS))
+            merge_sink(run, sinks[at]);
     for (int with_finite = 0; with_finite < 2; ++with_finite)
         if (test_step(run, TEST_ALWAYS)) {
             merge_nan(run, "N39 merge with a NaN part", 1.0f, NAN, with_finite);

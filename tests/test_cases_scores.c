@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_cases_scores.c: softcap and the scores that a call returns, by a chain; a fused kernel
- * refuses them. Output in place of the queries, by either. */
+ * test_cases_scores.c: softcap; the scores that a call returns, by a chain, where a fused kernel
+ * refuses; output in place of the queries. */
 #include "tests/test_cases.h"
 
 #include "bench/verify/compare.h"
@@ -36,20 +36,20 @@ void case_softcap(test_run *run)
         sattn_attention_args args = case_args(1, 2, 1, 1, &q, zeros, v, &o);
         args.softcap = 2;
         args.mask = additive ? case_mask_add(&args, hide) : case_mask_bool(&args, hide_bool);
-        if (!case_is_chain(run))
-            case_expect_no_fused(run, "N16 softcap", &args, "softcap");
-        else if (case_attend(run, "N16 softcap before the mask", &args))
+        if (case_attend(run, "N16 softcap before the mask", &args))
             case_expect_plus_zero(run, "N16 softcap before the mask", &o, 1);
     }
-    if (case_is_chain(run) && test_step(run, TEST_ALWAYS)) {
+    if (test_step(run, TEST_ALWAYS)) {
         const double capped[] = {1.9280552, 0};
         const double want = 1 / (1 + exp(capped[0]));
         sattn_attention_args args = case_args(1, 2, 1, 1, &q, eight, v, &o);
         args.scale = 0.5f;
         args.softcap = 2;
-        args = with_scores(args, scores, SATTN_SCORES_SOFTCAPPED);
+        if (case_is_chain(run))
+            args = with_scores(args, scores, SATTN_SCORES_SOFTCAPPED);
         if (case_attend(run, "N16 softcap after scale", &args)) {
-            case_expect_near(run, "N16 softcap after scale", scores, capped, 2, 1e-6);
+            if (case_is_chain(run))
+                case_expect_near(run, "N16 softcap after scale", scores, capped, 2, 1e-6);
             case_expect_near(run, "N16 output of capped scores", &o, &want, 1, 1e-6);
         }
     }
@@ -73,6 +73,9 @@ typedef struct scored_call {
     int64_t n_valid;
     sattn_attention_args args;
 } scored_call;
+
+static const float scored_slopes[HEADS] = {0.25f, -0.0625f, 0.0f, 1.0f};
+static const float scored_sinks[HEADS] = {0.5f, -INFINITY, 3.0f, -2.0f};
 
 static void make_scored(test_run *run, scored_call *c, int variant)
 {
@@ -100,6 +103,10 @@ static void make_scored(test_run *run, scored_call *c, int variant)
     c->args.has_window = variant & 32;
     c->args.window_left = 20;
     c->args.window_right = 3;
+    if (variant & 64) {
+        c->args.alibi_slopes = scored_slopes;
+        c->args.sinks = scored_sinks;
+    }
     case_fill(c->o, HEADS * N_Q * D_V, NAN);
 }
 
@@ -120,7 +127,8 @@ static void check_stage(test_run *run, const scored_call *c, const float *scores
     const float none = -INFINITY;
     for (int64_t h = 0; h < HEADS; ++h)
         for (int64_t i = 0; i < N_Q; ++i) {
-            double row[N_K], sum = 0;
+            const bool has_bias = c->args.alibi_slopes != NULL;
+            double row[N_K], sum = has_bias ? exp((double)scored_sinks[h]) : 0;
             for (int64_t j = 0; j < N_K; ++j) {
                 const float *const q = c->q + (h * N_Q + i) * D;
                 const float *const k = c->k + (h / 2 * N_K + j) * D;
@@ -129,6 +137,9 @@ static void check_stage(test_run *run, const scored_call *c, const float *scores
                     row[j] += (double)q[x] * (double)k[x];
                 if (stage != SATTN_SCORES_SCALED && c->args.softcap != 0.0f)
                     row[j] = (double)c->args.softcap * tanh(row[j] / (double)c->args.softcap);
+                const double distance = fabs((double)(i + c->n_valid - N_Q - j));
+                if (stage >= SATTN_SCORES_BIASED && has_bias)
+                    row[j] -= (double)scored_slopes[h] * distance;
                 if (stage >= SATTN_SCORES_BIASED && c->args.mask.kind == SATTN_MASK_ADDITIVE)
                     row[j] += (double)c->bias[i * N_K + j];
                 sum += sees(c, i, j) ? exp(row[j]) : 0;
@@ -148,6 +159,16 @@ static void check_stage(test_run *run, const scored_call *c, const float *scores
         }
 }
 
+/* The call is refused, by names: the field that only a chain computes, and options.plan. */
+static void expect_no_scores(test_run *run, const sattn_attention_args *args)
+{
+    const sattn_status status = case_status(run, args);
+    if (status != SATTN_ERR_UNSUPPORTED || !strstr(sattn_last_error(), "scores") ||
+        !strstr(sattn_last_error(), "options.plan"))
+        test_fail(run, "scores: %s: \"%s\" instead of a refusal that names scores and options.plan",
+                  sattn_status_string(status), sattn_last_error());
+}
+
 /* The output has the same bits with and without scores, and the scores are right. */
 void case_scores_stages(test_run *run)
 {
@@ -156,9 +177,9 @@ void case_scores_stages(test_run *run)
     if (!case_is_chain(run) && test_step(run, TEST_ALWAYS)) {
         make_scored(run, &c, 0);
         c.args = with_scores(c.args, scores, SATTN_SCORES_SCALED);
-        case_expect_no_fused(run, "scores", &c.args, "scores");
+        expect_no_scores(run, &c.args);
     }
-    for (int variant = 0; case_is_chain(run) && variant < 64; ++variant)
+    for (int variant = 0; case_is_chain(run) && variant < 128; ++variant)
         for (int stage = 0; stage < 4; ++stage) {
             if ((variant & 6) == 6 || !test_step(run, TEST_SAMPLED))
                 continue;
@@ -173,7 +194,7 @@ void case_scores_stages(test_run *run)
                 continue;
             check_stage(run, &c, scores);
             case_expect_same(run, "output with scores", c.o, plain.o, HEADS * N_Q * D_V);
-            case_expect_right(run, "output with scores", &plain.args, 1);
+            case_expect_right(run, "output with scores", &plain.args, 2);
         }
     free(scores);
 }
@@ -185,7 +206,7 @@ void case_in_place(test_run *run)
     enum { ROWS = 300, WIDTH = 9, KEYS = 260 };
     static float q[2 * ROWS * WIDTH], on_q[2 * ROWS * WIDTH], o[2 * ROWS * WIDTH];
     static float k[KEYS * WIDTH], v[KEYS * WIDTH];
-    for (int variant = 0; variant < 4; ++variant) {
+    for (int variant = 0; variant < 8; ++variant) {
         if (!test_step(run, TEST_ALWAYS))
             continue;
         case_fill_normal(q, 2 * ROWS * WIDTH, run->seed, 1);
@@ -198,6 +219,14 @@ void case_in_place(test_run *run)
         args.n_q_heads = 2;
         case_dense(&args);
         args.causal = variant & 2;
+        if (variant & 4) {
+            args.alibi_slopes = scored_slopes;
+            args.sinks = scored_sinks;
+            args.softcap = 3;
+            args.has_window = true;
+            args.window_left = 50;
+            args.window_right = -1;
+        }
         const bool ran = case_attend(run, "N33 output of its own", &args);
         args.q.data = args.o.data = on_q;
         if (ran && case_attend(run, "N33 output on the queries", &args))

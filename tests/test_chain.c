@@ -23,7 +23,7 @@ enum { HEADS = 6, KV_HEADS = 2, N_Q = 90, N_K = 400, D = 10, D_V = 7 };
 typedef struct call {
     float q[HEADS * N_Q * D], k[KV_HEADS * N_K * D], v[KV_HEADS * N_K * D_V];
     float o[HEADS * N_Q * D_V], lse[HEADS * N_Q], scores[HEADS * N_Q * N_K];
-    float bias[N_Q * N_K];
+    float bias[N_Q * N_K], slopes[HEADS], sinks[HEADS];
     int64_t n_k_valid, causal_offset;
     sattn_attention_args args;
 } call;
@@ -67,6 +67,12 @@ static void make_call(call *c, int variant)
         .window_right = variant & 8 ? 5 : -1,
         .softcap = variant & 8 ? 3.0f : 0.0f,
     };
+    for (int h = 0; h < HEADS; ++h) {
+        c->slopes[h] = 0.01f * (float)(h + 1);
+        c->sinks[h] = h == 1 ? -INFINITY : (float)h - 2.0f;
+    }
+    c->args.alibi_slopes = variant % 5 < 2 ? c->slopes : NULL;
+    c->args.sinks = variant % 7 < 3 ? c->sinks : NULL;
     if (variant & 16)
         c->args.mask = (sattn_mask){.kind = SATTN_MASK_ADDITIVE,
                                     .data = c->bias,
@@ -91,40 +97,44 @@ static void use_scores(call *c, sattn_scores_stage stage)
 
 static const sattn_options chain = {.plan = "chain"};
 
-/* One ULP of freedom would be too much: bits, for every way to cut the rows. */
+/* The call with so many query rows of each head to a block. */
+static void run_in_blocks(call *c, const sattn_options *options, int64_t rows)
+{
+    sattn_plan plan;
+    assert_int_equal(sattn_plan_make_attention(&plan, &c->args, options), SATTN_OK);
+    plan.block_rows = rows;
+    plan.n_blocks = (N_Q + rows - 1) / rows;
+    assert_int_equal(sattn_layout_parts(&plan), SATTN_OK);
+    assert_int_equal(sattn_layout_places(&plan.layout, 1, 0), SATTN_OK);
+    unsigned char *const memory = aligned_alloc(64, plan.layout.size);
+    assert_non_null(memory);
+    sattn_plan_execute(&plan, &c->args, false, memory);
+    free(memory);
+}
+
+/* One ULP of freedom would be too much: bits, for every way to cut the rows, of a chain and of a
+ * fused kernel, whole or with its keys cut. */
 static void test_blocks_do_not_show(void **state)
 {
     (void)state;
     static const int64_t cuts[] = {1, 2, 7, 13, 32, 45, 89};
+    static const sattn_options plans[] = {
+        {.plan = "chain"}, {.plan = "fused"}, {.plan = "fused", .key_splits = 2}};
     static call whole, cut;
     for (int variant = 0; variant < VARIANTS; variant += STEP)
         for (size_t at = 0; at < sizeof cuts / sizeof cuts[0]; ++at) {
-            sattn_plan plan;
+            const sattn_options *const options = &plans[(size_t)(variant + (int)at) % 3];
             make_call(&whole, variant);
             make_call(&cut, variant);
-            if (variant % 2 == 0) {
+            if (variant % 2 == 0 && options == plans) {
                 use_scores(&whole, (sattn_scores_stage)(variant / 2 % 4));
                 use_scores(&cut, (sattn_scores_stage)(variant / 2 % 4));
             }
-            assert_int_equal(sattn_plan_make_attention(&plan, &whole.args, &chain), SATTN_OK);
-            /* All rows at once need more room than the plan has: parts that grow move. */
-            const size_t room = (size_t)(HEADS * N_Q) * 1024 * sizeof(float);
-            const size_t end = (plan.layout.size + 63) / 64 * 64;
-            unsigned char *const memory = aligned_alloc(64, end + 5 * room);
-            assert_non_null(memory);
-            plan.layout.scratch = end;
-            plan.layout.scores = end + room;
-            plan.layout.repaired = end + 2 * room;
-            plan.layout.row_max = end + 3 * room;
-            plan.layout.row_sum = end + 4 * room;
-            plan.block_rows = N_Q;
-            sattn_plan_execute(&plan, &whole.args, false, memory);
-            plan.block_rows = cuts[at];
-            sattn_plan_execute(&plan, &cut.args, false, memory);
+            run_in_blocks(&whole, options, N_Q);
+            run_in_blocks(&cut, options, cuts[at]);
             assert_memory_equal(cut.o, whole.o, sizeof cut.o);
             assert_memory_equal(cut.lse, whole.lse, sizeof cut.lse);
             assert_memory_equal(cut.scores, whole.scores, sizeof cut.scores);
-            free(memory);
         }
 }
 
@@ -162,7 +172,7 @@ static const char *kernels_of(const call *c, const sattn_options *options)
     return names;
 }
 
-/* Fused where it can, a chain where it must; by name, either. */
+/* Fused, but a chain where scores are asked for; by name, either. */
 static void test_choice_of_plan(void **state)
 {
     (void)state;
@@ -173,10 +183,8 @@ static void test_choice_of_plan(void **state)
     const char *const qk = strstr(names, "sattn_qk_"), *const av = strstr(names, ",sattn_av_");
     const char *const softmax = strstr(names, ",sattn_softmax_");
     assert_true(qk == names && softmax && av && softmax < av);
-    make_call(&c, 2);
-    assert_non_null(strstr(kernels_of(&c, NULL), "sattn_qk_"));
-    make_call(&c, 8);
-    assert_non_null(strstr(kernels_of(&c, NULL), "sattn_qk_"));
+    make_call(&c, 10); /* a window, softcap */
+    assert_non_null(strstr(kernels_of(&c, NULL), "sattn_fused_"));
     make_call(&c, 0);
     use_scores(&c, SATTN_SCORES_PROBABILITIES);
     assert_non_null(strstr(kernels_of(&c, NULL), "sattn_qk_"));
@@ -277,6 +285,9 @@ static void test_block_sizes(void **state)
         assert_true(stride >= n && (n <= SATTN_CHAIN_DENSE_COLUMNS || stride % 32 == 16));
         assert_true(stride <= sattn_chain_row_stride(n + 1));
     }
+    /* Legal where there are no queries; sums of it overflow. */
+    const sattn_attention_args empty = shape_of(1, 0, 4);
+    assert_int_equal(sattn_chain_block_rows(&empty, INT64_MAX, 64), 1);
 }
 
 /* A plan runs again with other tensors, scores among them. */
@@ -303,7 +314,9 @@ static void test_plan_reuse(void **state)
                         .o = second.o,
                         .n_k_valid = &second.n_k_valid,
                         .causal_offset = &second.causal_offset,
-                        .lse = second.lse};
+                        .lse = second.lse,
+                        .sinks = second.args.sinks,
+                        .alibi_slopes = second.args.alibi_slopes};
     assert_int_equal(sattn_plan_run(plan, &p, NULL, 0), SATTN_ERR_ARGUMENT);
     assert_non_null(strstr(sattn_last_error(), "pointers.scores"));
     p.scores = second.scores;
@@ -332,7 +345,9 @@ static void *run_worker(void *user)
                               .o = w->c->o,
                               .n_k_valid = &w->c->n_k_valid,
                               .causal_offset = &w->c->causal_offset,
-                              .lse = w->c->lse};
+                              .lse = w->c->lse,
+                              .sinks = w->c->args.sinks,
+                              .alibi_slopes = w->c->args.alibi_slopes};
     for (int i = 0; i < 20 && w->status == SATTN_OK; ++i)
         w->status = sattn_plan_run(w->plan, &p, NULL, 0);
     return NULL;

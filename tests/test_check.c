@@ -43,6 +43,35 @@ static void test_names(void **state)
     }
 }
 
+/* What a call may do to its scores: alone and with all the others, in prefill and in decode; and
+ * heads that share K and V, up to 128. */
+static void test_coverage(void **state)
+{
+    (void)state;
+    enum { WINDOW = 1, SOFTCAP = 2, ALIBI = 4, SINKS = 8, ALL = 15 };
+    static const int needed[] = {0, WINDOW, SOFTCAP, ALIBI, SINKS, ALL};
+    int found[2][ALL + 1] = {{0}};
+    bool has_widest_group[2] = {false};
+    size_t n_shapes;
+    const sattn_check_shape *const shapes = sattn_check_shapes(&n_shapes);
+    for (size_t s = 0; s < n_shapes; ++s) {
+        const sattn_check_shape *const a = &shapes[s];
+        if (a->full_only || a->layer != SATTN_CHECK_NO_LAYER)
+            continue;
+        const int is_decode = a->n_q == 1;
+        const int what = (a->has_window ? WINDOW : 0) | (a->softcap > 0 ? SOFTCAP : 0) |
+                         (a->has_alibi ? ALIBI : 0) | (a->has_sinks ? SINKS : 0);
+        ++found[is_decode][what];
+        if (a->n_q_heads / a->n_kv_heads >= 128)
+            has_widest_group[is_decode] = true;
+    }
+    for (int is_decode = 0; is_decode < 2; ++is_decode) {
+        for (size_t n = 0; n < sizeof needed / sizeof needed[0]; ++n)
+            assert_true(found[is_decode][needed[n]] > 0);
+        assert_true(has_widest_group[is_decode]);
+    }
+}
+
 static void test_ranges(void **state)
 {
     (void)state;
@@ -357,10 +386,10 @@ static void test_totals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_options),   cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_bad_files), cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_totals),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_ranges),     cmocka_unit_test(test_options),
+        cmocka_unit_test(test_growth),     cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_totals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

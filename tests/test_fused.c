@@ -328,6 +328,11 @@ static void test_partial(test_run *run)
         shape.without_statistics = shape.k_repeats = shape.v_repeats = false;
         const int n_parts = 1 + (int)test_random_below(&random, MAX_PARTS);
         int64_t cuts[MAX_PARTS + 1] = {0};
+        if (variant % 4 >= 2) { /* most parts see nothing */
+            shape.has_window = true;
+            shape.window_left %= 50;
+            shape.window_right %= 9;
+        }
         for (int c = 1; c < n_parts; ++c) {
             int64_t cut = test_random_below(&random, shape.n_k + 1);
             if (variant % 2)
@@ -362,6 +367,36 @@ static void test_rising_rows(test_run *run)
                 if (test_step(run, TEST_SAMPLED))
                     check(run, &shape);
             }
+}
+
+/* Two large scores that f32 spaces by twice the lazy threshold, in two blocks, over values so large
+ * that a weight of exp(32) would overflow: the output is the second one's value. */
+static void test_spaced_scores(test_run *run)
+{
+    for (int64_t n_rows = 1; n_rows <= 35; n_rows += 17) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        fused_shape shape = fused_shape_plain(n_rows, 2 * SATTN_KEY_BLOCK, 1, 3);
+        shape.scale = 1.0f;
+        fused_problem problem;
+        fused_problem_make(&problem, run, &shape, test_step_seed(run));
+        for (int64_t i = 0; i < n_rows; ++i)
+            *test_operand_f32(&problem.operand[OPERAND_Q], 0, i) = 1.0f;
+        for (int64_t j = 0; j < shape.n_k; ++j) {
+            *test_operand_f32(&problem.operand[OPERAND_K], 0, j) = j == 0 ? 0x1p28f + 32
+                                                                   : j == SATTN_KEY_BLOCK
+                                                                       ? 0x1p28f + 64
+                                                                       : 0.0f;
+            for (int64_t y = 0; y < shape.d_v; ++y)
+                test_operand_f32(&problem.operand[OPERAND_V], 0, j)[y] = 1e25f;
+        }
+        fused_problem_run(&problem, run);
+        fused_problem_verify(&problem, run);
+        for (int64_t i = 0; i < n_rows; ++i)
+            if (!isfinite(*test_operand_f32(&problem.operand[OPERAND_O], 0, i)))
+                fused_problem_fail(&problem, run, "a weight leads to an overflow");
+        fused_problem_free(&problem);
+    }
 }
 
 static void test_score_sizes(test_run *run)
@@ -423,11 +458,22 @@ int main(int argc, char **argv)
         {"partial", test_partial},
         {"rising-rows", test_rising_rows},
         {"score-sizes", test_score_sizes},
+        {"spaced-scores", test_spaced_scores},
         {"anything", test_anything},
         {"rows-alone", test_rows_alone},
         {"hidden-keys-behind", test_hidden_keys_behind},
         {"alignment", test_alignment},
         {"output-on-query", test_output_on_query},
+        {"same-keys", test_same_keys},
+        {"cut-keys", test_cut_keys},
+        {"zero-slopes", test_zero_slopes},
+        {"windows", test_windows},
+        {"softcap", test_softcap},
+        {"capped-infinities", test_capped_infinities},
+        {"alibi", test_alibi},
+        {"alibi-exact", test_alibi_exact},
+        {"alibi-overflow", test_alibi_overflow},
+        {"combined", test_combined},
         {"specials", test_specials},
         {"hidden-garbage", test_hidden_garbage},
         {"fp-state", test_fp_state},

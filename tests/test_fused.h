@@ -11,6 +11,20 @@ void test_rows_alone(test_run *run);
 void test_hidden_keys_behind(test_run *run);
 void test_alignment(test_run *run);
 void test_output_on_query(test_run *run);
+void test_same_keys(test_run *run);
+void test_cut_keys(test_run *run);
+void test_zero_slopes(test_run *run);
+
+/* test_fused_visible.c: windows; all that hides keys and changes scores together */
+void test_windows(test_run *run);
+void test_combined(test_run *run);
+
+/* test_fused_bias.c: softcap and ALiBi */
+void test_softcap(test_run *run);
+void test_capped_infinities(test_run *run);
+void test_alibi(test_run *run);
+void test_alibi_exact(test_run *run);
+void test_alibi_overflow(test_run *run);
 
 /* test_fused_specials.c: NaN, infinities, hidden garbage, control state, exp, long rows */
 void test_specials(test_run *run);

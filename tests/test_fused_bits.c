@@ -5,6 +5,7 @@
 
 #include "tests/support/fused_problem.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A problem with one row, or some rows, of a bigger one. Rows keep their index, so data and causal
@@ -30,6 +31,8 @@ static void compare_head(test_run *run, const fused_problem *all, int64_t g)
     shape.n_group = 1;
     fused_problem alone;
     fused_problem_make(&alone, run, &shape, all->seed);
+    if (shape.slopes)
+        *test_operand_f32(&alone.operand[OPERAND_SLOPES], 0, 0) = test_slope(shape.slopes, g);
     for (int64_t i = 0; i < shape.n_rows; ++i) {
         memcpy(test_operand_f32(&alone.operand[OPERAND_Q], 0, i),
                test_operand_f32(&all->operand[OPERAND_Q], g, i), (size_t)shape.d * sizeof(float));
@@ -47,6 +50,18 @@ static void compare_head(test_run *run, const fused_problem *all, int64_t g)
     fused_problem_free(&alone);
 }
 
+/* Rows see more keys than a block holds, from keys on that differ from row to row. */
+static void window_over_blocks(fused_shape *shape, test_random *random)
+{
+    shape->n_k = shape->j1 = (int64_t)3 * SATTN_KEY_BLOCK + 100;
+    shape->has_window = true;
+    shape->causal = false;
+    shape->window_left = SATTN_KEY_BLOCK / 2 + test_random_below(random, 2 * SATTN_KEY_BLOCK);
+    shape->window_right = test_random_below(random, SATTN_KEY_BLOCK);
+    shape->causal_offset = shape->window_left + test_random_below(random, 90) - 10;
+    shape->visible_percent = 90;
+}
+
 static fused_shape shape_to_cut(test_run *run, int variant, test_random *random)
 {
     const int64_t most_rows = 2 * run->kernel->tile_rows + 2;
@@ -62,6 +77,8 @@ static fused_shape shape_to_cut(test_run *run, int variant, test_random *random)
         shape.stair_keys = 20;
         shape.scale = 1.0f;
     }
+    if (variant % 4 == 1)
+        window_over_blocks(&shape, random);
     return shape;
 }
 
@@ -132,6 +149,8 @@ void test_alignment(test_run *run)
         shape.n_group = 1 + test_random_below(&random, 3);
         shape.mask = (problem_mask)(variant % 3);
         shape.mask_by_group = shape.mask_by_row = shape.mask_by_key = true;
+        shape.slopes = (test_slopes)(variant % TEST_SLOPES_KINDS);
+        shape.softcap = variant % 4 == 3 ? 2.0f : 0.0f;
         shape.placement = TEST_START_FLUSH;
         for (int operand = 0; operand < OPERAND_COUNT; ++operand)
             shape.row_gap[operand] = 16 - (operand == OPERAND_V ? shape.d_v : shape.d) % 16;
@@ -150,6 +169,124 @@ void test_alignment(test_run *run)
                 fused_problem_same_bits(run, &shifted, g, i, &aligned, g, i, "at other addresses");
         fused_problem_free(&aligned);
         fused_problem_free(&shifted);
+    }
+}
+
+/* What a problem sees by length, causal limit, window and mask, by a mask of all its own. */
+static void see_the_same(fused_problem *to, const fused_problem *from)
+{
+    const fused_shape *const s = &from->shape;
+    const test_operand *const mask = &from->operand[OPERAND_MASK];
+    for (int64_t g = 0; g < s->n_group; ++g)
+        for (int64_t i = 0; i < s->n_rows; ++i) {
+            const fused_keys keys = fused_keys_of_row(s, i);
+            for (int64_t j = 0; j < s->n_k; ++j) {
+                const int64_t at = s->mask_by_key ? j : 0;
+                bool is_visible = j >= keys.begin && j < keys.end;
+                float bias = 0.0f;
+                if (s->mask == PROBLEM_BOOL)
+                    is_visible = is_visible && test_operand_u8(mask, g, i)[at] != 0;
+                if (s->mask == PROBLEM_ADDITIVE)
+                    bias = test_operand_f32(mask, g, i)[at];
+                if (to->shape.mask == PROBLEM_BOOL)
+                    test_operand_u8(&to->operand[OPERAND_MASK], g, i)[j] = is_visible;
+                else
+                    test_operand_f32(&to->operand[OPERAND_MASK], g, i)[j] =
+                        is_visible ? bias : -INFINITY;
+            }
+        }
+}
+
+static void same_bits_all(test_run *run, const fused_problem *got, const fused_problem *want,
+                          const char *what)
+{
+    for (int64_t g = 0; g < got->shape.n_group; ++g)
+        for (int64_t i = got->shape.i0; i < got->shape.i1; ++i)
+            fused_problem_same_bits(run, got, g, i, want, g, i, what);
+}
+
+/* A shape that limits what its rows see, in blocks enough to cut. */
+static fused_shape limited_shape(int variant, test_random *random)
+{
+    fused_shape shape = fused_shape_plain(
+        1 + test_random_below(random, variant % 3 ? 40 : 5), 1 + test_random_below(random, 520),
+        1 + test_random_below(random, 20), 1 + test_random_below(random, 20));
+    fused_shape_vary(&shape, random);
+    shape.n_group = 1 + test_random_below(random, 3);
+    shape.k_repeats = shape.v_repeats = shape.without_statistics = false;
+    shape.partial = test_random_chance(random, 30);
+    if (variant % 3 == 0)
+        window_over_blocks(&shape, random);
+    return shape;
+}
+
+/* Bits depend on which keys a row sees, not on what hides the others. */
+void test_same_keys(test_run *run)
+{
+    for (int variant = 0; variant < 200; ++variant) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        test_random random = {.seed = test_step_seed(run)};
+        fused_shape shape = limited_shape(variant, &random);
+        fused_problem limited, masked;
+        fused_problem_make(&limited, run, &shape, random.seed);
+        fused_problem_run(&limited, run);
+        fused_problem_verify(&limited, run);
+        shape.causal = shape.has_window = false;
+        shape.mask =
+            shape.mask == PROBLEM_ADDITIVE || variant % 2 ? PROBLEM_ADDITIVE : PROBLEM_BOOL;
+        shape.mask_by_group = shape.mask_by_row = shape.mask_by_key = true;
+        fused_problem_make(&masked, run, &shape, random.seed);
+        see_the_same(&masked, &limited);
+        fused_problem_run(&masked, run);
+        same_bits_all(run, &masked, &limited, "with the same keys hidden by a mask");
+        fused_problem_free(&limited);
+        fused_problem_free(&masked);
+    }
+}
+
+/* The key range is cut at block edges so that it still holds every key that some row may see. */
+void test_cut_keys(test_run *run)
+{
+    for (int variant = 0; variant < 200; ++variant) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        test_random random = {.seed = test_step_seed(run)};
+        fused_shape shape = limited_shape(variant, &random);
+        fused_problem whole, cut;
+        fused_problem_make(&whole, run, &shape, random.seed);
+        fused_problem_run(&whole, run);
+        shape.j0 = whole.keys.begin / SATTN_KEY_BLOCK * SATTN_KEY_BLOCK;
+        shape.j1 = (whole.keys.end + SATTN_KEY_BLOCK - 1) / SATTN_KEY_BLOCK * SATTN_KEY_BLOCK;
+        if (variant % 2 || shape.j1 > shape.n_k)
+            shape.j1 = whole.keys.end;
+        fused_problem_make(&cut, run, &shape, random.seed);
+        fused_problem_run(&cut, run);
+        fused_problem_verify(&cut, run);
+        same_bits_all(run, &cut, &whole, "with hidden keys cut off");
+        fused_problem_free(&whole);
+        fused_problem_free(&cut);
+    }
+}
+
+/* A slope of 0 adds -0 to a score, which changes nothing. */
+void test_zero_slopes(test_run *run)
+{
+    for (int variant = 0; variant < 150; ++variant) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        test_random random = {.seed = test_step_seed(run)};
+        fused_shape shape = limited_shape(variant, &random);
+        shape.slopes = TEST_NO_SLOPES;
+        fused_problem without, with;
+        fused_problem_make(&without, run, &shape, random.seed);
+        fused_problem_run(&without, run);
+        shape.slopes = TEST_SLOPES_ZERO;
+        fused_problem_make(&with, run, &shape, random.seed);
+        fused_problem_run(&with, run);
+        same_bits_all(run, &with, &without, "with slopes of 0");
+        fused_problem_free(&without);
+        fused_problem_free(&with);
     }
 }
 

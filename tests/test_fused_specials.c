@@ -39,6 +39,12 @@ static void check_special(test_run *run, int64_t n_keys, int64_t key, int varian
         shape.mask_by_row = shape.mask_by_key = true;
     }
     shape.partial = variant / N_SPECIALS / SPECIAL_PLACES;
+    shape.softcap = key % 4 == 1 ? 2.0f : 0.0f;
+    shape.slopes = key % 3 == 2 ? TEST_SLOPES_MIXED : TEST_NO_SLOPES;
+    shape.has_window = key % 4 == 3 && where != IN_V; /* hidden values are dispatch's business */
+    shape.window_left = n_keys / 3;
+    shape.window_right = key % 8 == 7 ? 0 : -1;
+    shape.causal_offset = shape.has_window ? key : 0;
     fused_problem problem;
     fused_problem_make(&problem, run, &shape, test_step_seed(run));
     put(&problem, where, key, value);
@@ -98,20 +104,16 @@ static void hide_key(fused_problem *p, int64_t j)
         }
 }
 
-/* Hidden rows of K hold `k`, hidden rows of V hold `v`: those that the mask hides from all, and
- * those behind the last row's causal limit. */
+/* Hidden rows of K hold `k`, hidden rows of V hold `v`: those that the mask hides from all. Keys
+ * outside every row's limits cannot be read at all (fused_shape.h). */
 static void make_with_garbage(fused_problem *p, test_run *run, const fused_shape *shape,
                               uint64_t seed, float k, float v)
 {
     fused_problem_make(p, run, shape, seed);
-    const int64_t limit = fused_key_limit(shape, shape->n_rows - 1);
-    for (int64_t j = 0; j < shape->n_k; ++j) {
-        const bool is_masked =
-            shape->mask && shape->mask_by_key && sattn_random_bits(seed, 99, (uint64_t)j) % 3 == 0;
-        if (is_masked)
-            hide_key(p, j);
-        if (!is_masked && j < limit)
+    for (int64_t j = p->keys.begin; j < p->keys.end; ++j) {
+        if (sattn_random_bits(seed, 99, (uint64_t)j) % 3 != 0)
             continue;
+        hide_key(p, j);
         for (int64_t x = 0; x < shape->d; ++x)
             test_operand_f32(&p->operand[OPERAND_K], 0, j)[x] = k;
         for (int64_t y = 0; y < shape->d_v; ++y)
@@ -122,11 +124,14 @@ static void make_with_garbage(fused_problem *p, test_run *run, const fused_shape
 /* A key that one row sees and another does not: only the first may be spoilt. */
 static void check_hidden_from_some(test_run *run, fused_shape shape, uint64_t seed, float value)
 {
-    shape.mask_by_row = shape.mask_by_key = true;
+    shape.mask_by_row = true;
     fused_problem problem;
     fused_problem_make(&problem, run, &shape, seed);
-    test_operand_f32(&problem.operand[OPERAND_K], 0, shape.n_k / 2)[0] = value;
-    test_operand_f32(&problem.operand[OPERAND_K], 0, shape.n_k - 1)[0] = value;
+    const fused_keys keys = problem.keys;
+    if (keys.begin < keys.end) {
+        test_operand_f32(&problem.operand[OPERAND_K], 0, (keys.begin + keys.end) / 2)[0] = value;
+        test_operand_f32(&problem.operand[OPERAND_K], 0, keys.end - 1)[0] = value;
+    }
     fused_problem_run(&problem, run);
     fused_problem_verify(&problem, run);
     fused_problem_free(&problem);
@@ -145,7 +150,8 @@ void test_hidden_garbage(test_run *run)
         fused_shape_vary(&shape, &random);
         shape.n_group = 1 + test_random_below(&random, 3);
         shape.k_repeats = shape.v_repeats = shape.without_statistics = false;
-        shape.causal = shape.causal || !shape.mask;
+        shape.mask = variant % 2 ? PROBLEM_BOOL : PROBLEM_ADDITIVE;
+        shape.mask_by_key = true;
         const float value = garbage[variant % 5];
         fused_problem clean, dirty;
         make_with_garbage(&clean, run, &shape, random.seed, 0.0f, 0.0f);

@@ -89,6 +89,54 @@ static void test_whole_files(void **state)
     sattn_npy_free(&array);
 }
 
+/* One file of each element type, read as itself and as nothing else. */
+static void test_types(void **state)
+{
+    (void)state;
+    static const struct {
+        sattn_npy_type type;
+        const char *descr;
+        unsigned char bytes[16]; /* two elements */
+    } cases[] = {
+        {SATTN_NPY_F4, "<f4", {0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0}},
+        {SATTN_NPY_I8,
+         "<i8",
+         {1, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}},
+        {SATTN_NPY_F2, "<f2", {0, 0x3c, 0, 0xc0}},
+        {SATTN_NPY_F8, "<f8", {0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0xc0}},
+        {SATTN_NPY_B1, "|b1", {1, 0}},
+    };
+    enum { N = sizeof cases / sizeof cases[0] };
+    for (int c = 0; c < N; ++c) {
+        char header[128], error[512] = "";
+        const size_t size = 2 * sattn_npy_size(cases[c].type);
+        sattn_npy array;
+        snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (2,), }",
+                 cases[c].descr);
+        const file f = make_file(1, header, cases[c].bytes, size);
+        for (int other = 0; other < N; ++other)
+            if (other != c)
+                expect_refusal(&f, f.size, cases[other].type, 1, cases[other].descr);
+        write_file(&f, f.size);
+        assert_true(sattn_npy_read(path, cases[c].type, 1, &array, error, sizeof error));
+        assert_int_equal(array.n_elements, 2);
+        if (cases[c].type == SATTN_NPY_F4)
+            assert_true(((float *)array.data)[0] == 1 && ((float *)array.data)[1] == -2);
+        if (cases[c].type == SATTN_NPY_I8)
+            assert_true(((int64_t *)array.data)[0] == 1 && ((int64_t *)array.data)[1] == -1);
+        if (cases[c].type == SATTN_NPY_F2)
+            assert_true(((uint16_t *)array.data)[0] == 0x3c00 &&
+                        ((uint16_t *)array.data)[1] == 0xc000);
+        if (cases[c].type == SATTN_NPY_F8)
+            assert_true(((double *)array.data)[0] == 1 && ((double *)array.data)[1] == -2);
+        if (cases[c].type == SATTN_NPY_B1)
+            assert_true(((uint8_t *)array.data)[0] == 1 && ((uint8_t *)array.data)[1] == 0);
+        sattn_npy_free(&array);
+    }
+    file f = make_file(1, "{'descr': '|b1', 'fortran_order': False, 'shape': (2,), }", "\1\2", 2);
+    expect_refusal(&f, f.size, SATTN_NPY_B1, 1, "at byte 129: elements: expected 0 or 1, found 2");
+}
+
 static void test_every_cut(void **state)
 {
     (void)state;
@@ -150,9 +198,9 @@ static void test_missing_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole_files),   cmocka_unit_test(test_every_cut),
-        cmocka_unit_test(test_wrong_headers), cmocka_unit_test(test_wrong_preamble),
-        cmocka_unit_test(test_missing_file),
+        cmocka_unit_test(test_whole_files),    cmocka_unit_test(test_types),
+        cmocka_unit_test(test_every_cut),      cmocka_unit_test(test_wrong_headers),
+        cmocka_unit_test(test_wrong_preamble), cmocka_unit_test(test_missing_file),
     };
     snprintf(path, sizeof path, "test_npy.%ld.tmp", (long)getpid());
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,6 +182,106 @@ static void test_sink(void **state)
     args.key_end = 0;
     const sattn_ref_row_result alone = run(&args);
     assert_true(o[0] == 0 && near(alone.lse, log(3), 1e-15) && !alone.is_nan);
+    args.key_end = 1;
+    args.sink = -INFINITY; /* none */
+    const sattn_ref_row_result none = run(&args);
+    assert_true(o[0] == 8 && none.lse == 0);
+    static const double wrong[] = {NAN, INFINITY};
+    for (int w = 0; w < 2; ++w) {
+        args.sink = wrong[w];
+        const sattn_ref_row_result result_of_wrong = run(&args);
+        assert_true(result_of_wrong.is_nan && isnan(o[0]) && isnan(result_of_wrong.lse));
+    }
+}
+
+/* The same of finished scores. */
+static void test_softmax_sink(void **state)
+{
+    (void)state;
+    const float s[2] = {0, (float)-INFINITY};
+    sattn_ref_scores row = {.s = s, .key_end = 1, .has_sink = true, .sink = 2};
+    sattn_ref_softmax result = sattn_ref_softmax_of(&row);
+    assert_true(result.max == 2 && near(result.sum, 1 + exp(-2), 1e-15) && !result.is_nan);
+    row.key_begin = 1;
+    row.key_end = 2;
+    result = sattn_ref_softmax_of(&row); /* -inf by value beside something finite */
+    assert_true(result.max == 2 && result.sum == 1 && result.n_visible == 1 && !result.is_nan);
+    row.sink = -INFINITY;
+    result = sattn_ref_softmax_of(&row);
+    assert_true(result.is_nan);
+    row.key_end = 1;
+    result = sattn_ref_softmax_of(&row);
+    assert_true(!result.is_nan && result.n_visible == 0 && result.max == -INFINITY);
+    row.key_begin = 0;
+    row.sink = NAN;
+    result = sattn_ref_softmax_of(&row);
+    assert_true(result.is_nan);
+}
+
+/* Two keys of the same score, so that their weights follow from the bias alone. */
+static void expect_alibi(double slope, int64_t position, double first, double second)
+{
+    const float k[2] = {0, 0}, v[2] = {1, 3};
+    sattn_ref_row_args args = narrow(one, k, v, 2);
+    args.alibi_slope = slope;
+    args.position = position;
+    const sattn_ref_row_result result = run(&args);
+    assert_true(near(logits[0], first, 1e-15) && near(logits[1], second, 1e-15));
+    const double weight = 1 / (1 + exp(first - second)); /* of the second key */
+    assert_true(near(o[0], 1 + 2 * weight, 1e-15) && !result.is_nan);
+    const float s[2] = {0, 0};
+    const sattn_ref_scores row = {.s = s, .key_end = 2, .alibi_slope = slope, .position = position};
+    assert_true(sattn_ref_logit(&row, 0) == logits[0] && sattn_ref_logit(&row, 1) == logits[1]);
+}
+
+/* Distance counts on both sides of the query, and has no end. */
+static void test_alibi(void **state)
+{
+    (void)state;
+    expect_alibi(0.5, 0, 0, -0.5);
+    expect_alibi(0.5, 1, -0.5, 0);
+    expect_alibi(0.5, 7, -3.5, -3);
+    expect_alibi(0.5, -3, -1.5, -2);
+    expect_alibi(-2, 1, 2, 0);
+    expect_alibi(0, 1, 0, 0);
+    expect_alibi(0x1p-60, INT64_MAX, -8, -8);
+    expect_alibi(0x1p-60, INT64_MIN, -8, -8);
+    const float k[3] = {6, 2, 4}, v[3] = {1, 3, 9}, bias[3] = {1, 2, -INFINITY};
+    sattn_ref_row_args args = narrow(one, k, v, 3);
+    args.alibi_slope = 1;
+    args.position = 1;
+    args.softcap = 4;
+    args.mask_add = bias;
+    args.mask_key_stride = 1;
+    run(&args); /* the cap knows nothing of the bias, and a hidden key stays hidden */
+    assert_true(near(logits[0], 4 * tanh(1.5) - 1 + 1, 1e-15));
+    assert_true(near(logits[1], 4 * tanh(0.5) + 2, 1e-15) && logits[2] == -INFINITY);
+}
+
+/* The next sums in line meet what f32 made of the last one. */
+static void test_overflow(void **state)
+{
+    (void)state;
+    const float k[2] = {0, 1}, v[2] = {1, 3}, bias[2] = {FLT_MAX, FLT_MAX};
+    sattn_ref_row_args args = narrow(one, k, v, 2);
+    args.alibi_slope = (double)FLT_MAX;
+    args.position = -2; /* -2 and -3 times the slope */
+    sattn_ref_row_result result = run(&args);
+    assert_true(result.is_nan && logits[0] == -INFINITY && result.n_visible == 2);
+    args.mask_add = bias;
+    args.mask_key_stride = 1;
+    result = run(&args);
+    assert_true(result.is_nan && logits[0] == -INFINITY);
+    args.alibi_slope = -(double)FLT_MAX / 4; /* a half and three quarters */
+    result = run(&args);
+    assert_true(result.is_nan && logits[0] == INFINITY);
+    args.mask_add = NULL;
+    result = run(&args);
+    assert_true(!result.is_nan && o[0] == 3);
+    args.has_sink = true;
+    args.alibi_slope = (double)FLT_MAX;
+    result = run(&args);
+    assert_true(!result.is_nan && o[0] == 0 && result.lse == 0);
 }
 
 /* ---- masks */
@@ -343,6 +443,9 @@ int main(void)
         cmocka_unit_test(test_large_products),
         cmocka_unit_test(test_softcap),
         cmocka_unit_test(test_sink),
+        cmocka_unit_test(test_softmax_sink),
+        cmocka_unit_test(test_alibi),
+        cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_additive_masks),
         cmocka_unit_test(test_boolean_masks),
         cmocka_unit_test(test_no_visible_key),

@@ -42,7 +42,6 @@ static void test_provenance(void **state)
     const sattn_shape *const shapes = sattn_shapes(&n);
     for (size_t s = 0; s < n; ++s) {
         assert_true(is_text(shapes[s].model) && is_text(shapes[s].source));
-        assert_true(!shapes[s].without || is_text(shapes[s].without));
         assert_true(shapes[s].source_batch == 0 || shapes[s].source_batch > shapes[s].batch);
         assert_true(shapes[s].source_heads == 0 || shapes[s].source_heads > shapes[s].n_q_heads);
     }
@@ -62,9 +61,11 @@ static void test_extents(void **state)
             for (size_t e = 0; e < sizeof others / sizeof others[0]; ++e)
                 assert_int_equal(others[e], 1);
             assert_true(a->mask.kind == SATTN_MASK_NONE && !a->causal && a->real_layer < 0);
+            assert_true(a->softcap == 0 && a->window == 0 && !a->has_alibi && !a->has_sinks);
         }
         assert_int_equal(a->n_q_heads % a->n_kv_heads, 0);
-        assert_true(a->scale >= 0 && a->scale <= 1);
+        assert_true(a->scale >= 0 && a->scale <= 1 && a->softcap >= 0);
+        assert_true(a->window >= 0 && a->window < a->n_k); /* it hides some key */
         const bool has_mask = a->mask.content != SATTN_CONTENT_NONE;
         assert_true(has_mask == (a->mask.kind != SATTN_MASK_NONE));
         assert_true(has_mask || !(a->mask.per_batch || a->mask.per_head || a->mask.per_query));
@@ -103,6 +104,27 @@ static void test_presets(void **state)
     assert_true(n_models >= 25);
     assert_true(n_steps >= 8 && n_lines >= 4 && n_arrays >= 4 && n_data >= 2);
     assert_true(n_prompt >= 3 && n_decode >= 2 && n_real >= 2);
+}
+
+/* Prompts and decode of real models with each thing that a call may do to its scores. */
+static void test_semantics(void **state)
+{
+    (void)state;
+    int prompt[4] = {0}, decode[4] = {0};
+    size_t n;
+    const sattn_shape *const shapes = sattn_shapes(&n);
+    for (size_t s = 0; s < n; ++s) {
+        const sattn_shape *const a = &shapes[s];
+        const bool has[4] = {a->softcap > 0, a->window > 0, a->has_alibi, a->has_sinks};
+        for (int what = 0; what < 4; ++what) {
+            prompt[what] += has[what] && (a->presets & SATTN_PRESET_MODELS) && a->n_q > 32;
+            decode[what] += has[what] && (a->presets & SATTN_PRESET_DECODE) && a->n_q == 1;
+        }
+    }
+    for (int what = 0; what < 4; ++what)
+        assert_true(prompt[what] > 0 && decode[what] > 0);
+    const sattn_shape *const gemma2 = sattn_shape_by_name("gemma2-27b-512");
+    assert_true(gemma2 && gemma2->softcap == 50 && gemma2->scale == 1.0 / 12);
 }
 
 static void test_preset_names(void **state)
@@ -145,6 +167,10 @@ static void test_descriptions(void **state)
                  (long long)shapes[s].n_k, (long long)shapes[s].d);
         assert_non_null(strstr(text, extents));
         assert_true((strstr(text, " causal") != NULL) == shapes[s].causal);
+        assert_true((strstr(text, " window=") != NULL) == (shapes[s].window > 0));
+        assert_true((strstr(text, " softcap=") != NULL) == (shapes[s].softcap > 0));
+        assert_true((strstr(text, " ALiBi") != NULL) == shapes[s].has_alibi);
+        assert_true((strstr(text, " sinks") != NULL) == shapes[s].has_sinks);
         assert_true((strstr(text, " mask") != NULL) == (shapes[s].mask.kind != SATTN_MASK_NONE));
         char cut[8];
         sattn_shape_describe(&shapes[s], cut, sizeof cut);
@@ -157,7 +183,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),        cmocka_unit_test(test_provenance),
         cmocka_unit_test(test_extents),      cmocka_unit_test(test_presets),
-        cmocka_unit_test(test_preset_names), cmocka_unit_test(test_descriptions),
+        cmocka_unit_test(test_semantics),    cmocka_unit_test(test_preset_names),
+        cmocka_unit_test(test_descriptions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -170,6 +170,10 @@ int main(int argc, char **argv)
         {"all-infinite", test_all_infinite},
         {"bias-sizes", test_bias_sizes},
         {"known-rows", test_known_rows},
+        {"alibi", test_alibi},
+        {"alibi-exact", test_alibi_exact},
+        {"zero-slopes", test_zero_slopes},
+        {"alibi-overflow", test_alibi_overflow},
         {"weights", test_weights},
         {"equal-million", test_equal_million},
     };

@@ -14,4 +14,10 @@ void test_known_rows(test_run *run);
 void test_weights(test_run *run);
 void test_equal_million(test_run *run);
 
+/* test_softmax_alibi.c */
+void test_alibi(test_run *run);
+void test_alibi_exact(test_run *run);
+void test_zero_slopes(test_run *run);
+void test_alibi_overflow(test_run *run);
+
 #endif

@@ -33,6 +33,7 @@ static void check_special(test_run *run, int64_t n_keys, int64_t key, int varian
     piece_shape shape = piece_plain_for(run, n_rows, n_keys, 1);
     shape.n_group = 1 + variant % 2;
     shape.in_place = variant / (3 * SPECIAL_PLACES);
+    shape.slopes = key % 3 == 2 ? TEST_SLOPES_MIXED : TEST_NO_SLOPES;
     if (where != IN_SCORE) {
         shape.mask = where == IN_MASKED_SCORE ? PIECE_BOOL : PIECE_ADDITIVE;
         shape.mask_by_row = shape.mask_by_key = true;
@@ -75,6 +76,7 @@ static void check_all_infinite(test_run *run, int64_t n_keys, int variant)
     shape.mask_by_row = shape.mask_by_key = true;
     shape.visible_percent = 40;
     shape.in_place = variant & 8;
+    shape.slopes = n_keys % 2 ? TEST_SLOPES_HALVING : TEST_NO_SLOPES;
     piece_problem problem;
     piece_problem_make(&problem, run, &shape, test_step_seed(run));
     for (int64_t i = 0; i < shape.n_rows; ++i)

@@ -34,6 +34,7 @@ enum {
 static float q[HEADS * MOST_ROWS * D], k[KEYS * D], v[KEYS * D], o[HEADS * MOST_ROWS * D];
 static float lse[HEADS * MOST_ROWS], scores[HEADS * MOST_ROWS * KEYS];
 static uint8_t allow[KEYS];
+static const float slopes[HEADS] = {0.5f, -0.001f};
 
 typedef struct job {
     const sattn_kernel *kernel;
@@ -93,6 +94,12 @@ static sattn_status run_attention(const job *this)
                                  .lse_stride_h = this->n_q};
     const sattn_options options = {.kernels = this->kernel->name,
                                    .plan = op == SATTN_OP_fused ? "fused" : "chain"};
+    if (this->hides) {
+        args.softcap = 30.0f;
+        args.alibi_slopes = slopes;
+        args.has_window = true;
+        args.window_left = n_k; /* key 3 stays in it, and asks for the repair */
+    }
     if (this->hides)
         args.mask = (sattn_mask){.kind = SATTN_MASK_BOOL,
                                  .data = allow,

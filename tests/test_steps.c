@@ -143,7 +143,7 @@ static void test_qk_refusals(void **state)
     REFUSED(sattn_qk, SATTN_ERR_OVERLAP, "scores overlaps n_k_valid",
             c.args.scores = (float *)(void *)c.n_k_valid);
     REFUSED(sattn_qk, SATTN_ERR_TOO_LARGE, "scores:", c.args.scores_stride_b = INT64_MAX / 2);
-    REFUSED(sattn_qk, SATTN_ERR_UNSUPPORTED, "options.threads", c.options.threads = 3);
+    REFUSED(sattn_qk, SATTN_ERR_ARGUMENT, "options.threads = -3", c.options.threads = -3);
     REFUSED(sattn_qk, SATTN_ERR_ARGUMENT, "options.plan = \"fast\"", c.options.plan = "fast");
     REFUSED(sattn_qk, SATTN_ERR_KERNEL, "sattn_qk_f32_scalar", c.options.kernels = "sattn_qk_f32");
     assert_int_equal(sattn_qk(NULL, NULL), SATTN_ERR_ARGUMENT);
@@ -164,8 +164,11 @@ static void test_softmax_refusals(void **state)
             (use_mask(&c, SATTN_MASK_BOOL), c.args.mask.extent[2] = 3));
     REFUSED(sattn_softmax, SATTN_ERR_ARGUMENT, "mask.data is NULL",
             (use_mask(&c, SATTN_MASK_BOOL), c.args.mask.data = NULL));
-    REFUSED(sattn_softmax, SATTN_ERR_UNSUPPORTED, "sinks", c.args.sinks = c.bias);
-    REFUSED(sattn_softmax, SATTN_ERR_UNSUPPORTED, "alibi_slopes", c.args.alibi_slopes = c.bias);
+    REFUSED(sattn_softmax, SATTN_ERR_ARGUMENT, "alibi_slopes[2] = inf",
+            (c.bias[0] = c.bias[1] = 0.0f, c.bias[2] = INFINITY, c.args.alibi_slopes = c.bias));
+    REFUSED(sattn_softmax, SATTN_ERR_OVERLAP, "scores overlaps sinks", c.args.sinks = c.scores + 9);
+    REFUSED(sattn_softmax, SATTN_ERR_OVERLAP, "lse overlaps alibi_slopes",
+            (use_lse(&c), c.args.alibi_slopes = c.lse));
     REFUSED(sattn_softmax, SATTN_ERR_OVERLAP, "or exactly scores_in", /* one row further */
             c.args.scores = c.scores_in + ROW);
     REFUSED(sattn_softmax, SATTN_ERR_OVERLAP, "or exactly scores_in", /* other strides */
@@ -211,7 +214,8 @@ static void test_foreign_fields(void **state)
     c.args.scores_in = NULL;
     c.args.has_window = true;
     c.args.window_left = -9;
-    c.args.sinks = c.bias;
+    c.args.sinks = c.scores;
+    c.args.alibi_slopes = c.scores;
     c.args.mask.kind = (sattn_mask_kind)9;
     assert_int_equal(sattn_qk(&c.args, NULL), SATTN_OK);
     make_call(&c);
@@ -226,7 +230,7 @@ static void test_foreign_fields(void **state)
     c.args.q = c.args.k = (sattn_view){0};
     c.args.scores = NULL;
     c.args.lse = c.v;
-    c.args.sinks = c.bias;
+    c.args.sinks = c.args.alibi_slopes = c.o;
     assert_int_equal(sattn_av(&c.args, NULL), SATTN_OK);
 }
 
@@ -467,6 +471,31 @@ static void test_workspaces(void **state)
                      SATTN_ERR_ARGUMENT);
 }
 
+/* Threads, and with them the workspace, follow the work: fields that a step does not look at must
+ * not change what is said to be enough. */
+static void test_workspace_of_foreign_fields(void **state)
+{
+    (void)state;
+    enum { KEYS = 4096, FEATURES = 128, N_HEADS = 8 };
+    const sattn_options options = {.threads = 8};
+    size_t plain = 0, foreign = 1;
+    sattn_attention_args args = {
+        .batch = 1,
+        .n_q_heads = N_HEADS,
+        .n_kv_heads = N_HEADS,
+        .n_q = 1,
+        .n_k = KEYS,
+        .d = FEATURES,
+        .q = {.stride_h = FEATURES},
+        .k = {.stride_h = (int64_t)KEYS * FEATURES, .stride_t = FEATURES},
+        .scores_stride_h = KEYS,
+    };
+    assert_int_equal(sattn_step_workspace_size(SATTN_STEP_QK, &args, &options, &plain), SATTN_OK);
+    args.causal = args.has_window = true;
+    assert_int_equal(sattn_step_workspace_size(SATTN_STEP_QK, &args, &options, &foreign), SATTN_OK);
+    assert_int_equal(plain, foreign);
+}
+
 static void test_nothing_to_do(void **state)
 {
     (void)state;
@@ -552,7 +581,7 @@ static void test_arrays(void **state)
         }
         assert_int_equal(functions[f](x, x, 40, NULL), SATTN_OK);
         assert_memory_equal(x, y, 40 * sizeof(float));
-        const sattn_options threads = {.threads = 2}, isa = {.isa = "mmx"};
+        const sattn_options threads = {.threads = -1}, isa = {.isa = "mmx"};
         assert_int_equal(functions[f](NULL, NULL, 0, NULL), SATTN_OK);
         assert_int_equal(functions[f](x, y, -1, NULL), SATTN_ERR_ARGUMENT);
         assert_non_null(strstr(sattn_last_error(), "n = -1"));
@@ -564,7 +593,7 @@ static void test_arrays(void **state)
         assert_int_equal(functions[f](x, x + 1, 3, NULL), SATTN_ERR_OVERLAP);
         assert_int_equal(functions[f](x + 2, x, 3, NULL), SATTN_ERR_OVERLAP);
         assert_int_equal(functions[f](x, x + 3, 3, NULL), SATTN_OK);
-        assert_int_equal(functions[f](x, y, 3, &threads), SATTN_ERR_UNSUPPORTED);
+        assert_int_equal(functions[f](x, y, 3, &threads), SATTN_ERR_ARGUMENT);
         assert_int_equal(functions[f](x, y, 3, &isa), SATTN_ERR_KERNEL);
     }
 }
@@ -582,6 +611,7 @@ int main(void)
         cmocka_unit_test(test_steps_are_a_chain),
         cmocka_unit_test(test_mask_without_key_axis),
         cmocka_unit_test(test_workspaces),
+        cmocka_unit_test(test_workspace_of_foreign_fields),
         cmocka_unit_test(test_nothing_to_do),
         cmocka_unit_test(test_kernel_lists),
         cmocka_unit_test(test_broadcast_inputs),

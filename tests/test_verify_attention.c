@@ -23,7 +23,8 @@ typedef struct problem {
     int kv_of[HQ];
     bool visible[B][HQ][N_Q][N_K];
     double bias[B][HQ][N_Q][N_K];
-    double scale;
+    double scale, softcap;
+    double sink[HQ]; /* -inf: none */
     /* its result */
     float o[B][HQ][N_Q][D_V], lse[B][HQ][N_Q];
     sattn_attention_args args;
@@ -40,6 +41,8 @@ static void make_problem(problem *p, int n_kv_heads)
 {
     int counter = 1;
     *p = (problem){.n_kv_heads = n_kv_heads, .scale = 1 / sqrt(D)};
+    for (int h = 0; h < HQ; ++h)
+        p->sink[h] = -INFINITY;
     for (int b = 0; b < B; ++b) {
         for (int h = 0; h < HQ; ++h) {
             p->kv_of[h] = h * n_kv_heads / HQ;
@@ -80,14 +83,17 @@ static void make_problem(problem *p, int n_kv_heads)
 static void solve_row(problem *p, int b, int h, int i)
 {
     const int kv = p->kv_of[h];
-    double weight[N_K] = {0}, sum = 0;
+    double weight[N_K] = {0}, sum = exp(p->sink[h]);
     for (int j = 0; j < N_K; ++j) {
         double score = 0;
         if (!p->visible[b][h][i][j])
             continue;
         for (int x = 0; x < D; ++x)
             score += (double)p->q[b][h][i][x] * (double)p->k[b][kv][j][x];
-        weight[j] = exp(score * p->scale + p->bias[b][h][i][j]);
+        score *= p->scale;
+        if (p->softcap != 0)
+            score = p->softcap * tanh(score / p->softcap);
+        weight[j] = exp(score + p->bias[b][h][i][j]);
         sum += weight[j];
     }
     for (int y = 0; y < D_V; ++y) {
@@ -391,13 +397,88 @@ static void test_scale(void **state)
     }
 }
 
+static void test_softcap(void **state)
+{
+    (void)state;
+    problem p;
+    make_problem(&p, 2);
+    p.args.softcap = 0.5f;
+    p.softcap = 0.5;
+    expect_pass(&p);
+    p.args.softcap = 0;
+    const sattn_verify_result result = verify(&p);
+    assert_false(sattn_verify_passed(&result));
+}
+
+/* Each query head has its slope, each batch entry its offset: the one given, or what follows from
+ * its length. */
+static void test_alibi(void **state)
+{
+    (void)state;
+    static const float slopes[HQ] = {0.5f, 0.25f, -0.5f, 0, 2, 0.125f};
+    static const int64_t given[B] = {7, -2};
+    static const int64_t valid[B] = {N_K, 3};
+    for (int what = 0; what < 8; ++what) {
+        problem p;
+        make_problem(&p, 3);
+        p.args.causal = (what & 1) != 0;
+        p.args.causal_offset = what & 2 ? given : NULL;
+        p.args.n_k_valid = what & 4 ? valid : NULL;
+        p.args.alibi_slopes = slopes;
+        int64_t offset[B], n_k[B];
+        for (int b = 0; b < B; ++b) {
+            n_k[b] = what & 4 ? valid[b] : N_K;
+            offset[b] = what & 2 ? given[b] : n_k[b] - N_Q;
+        }
+        set_visible(&p, n_k, offset);
+        for (int b = 0; b < B; ++b)
+            for (int h = 0; h < HQ; ++h)
+                for (int i = 0; i < N_Q; ++i)
+                    for (int j = 0; j < N_K; ++j)
+                        p.bias[b][h][i][j] = -(double)slopes[h] * fabs((double)(i + offset[b] - j));
+        expect_pass(&p);
+        p.args.alibi_slopes = slopes + 1; /* of the next head */
+        p.args.n_q_heads = HQ - 1;
+        p.args.n_kv_heads = HQ - 1;
+        p.args.k.stride_h = p.args.v.stride_h = 0;
+        sattn_verify_result result;
+        sattn_verify_result_init(&result);
+        sattn_verify_attention(&p.args, &all_rows, NULL, &result, NULL);
+        assert_false(sattn_verify_passed(&result));
+    }
+}
+
+static void test_sinks(void **state)
+{
+    (void)state;
+    static const float sinks[HQ] = {1, -2, -INFINITY, 0, 30, -40};
+    const int64_t none[B] = {0, N_K}, offset[B] = {0, 0};
+    problem p;
+    make_problem(&p, 2);
+    p.args.sinks = sinks;
+    for (int h = 0; h < HQ; ++h)
+        p.sink[h] = (double)sinks[h];
+    expect_pass(&p);
+    p.args.n_k_valid = none; /* the first batch entry: rows of +0, and the sink as log-sum-exp */
+    set_visible(&p, none, offset);
+    expect_pass(&p);
+    assert_true(p.lse[0][0][0] == 1 && p.lse[0][4][2] == 30 && p.lse[0][2][1] == -INFINITY);
+    p.lse[0][1][1] = nextafterf(-2, 0);
+    sattn_verify_result result = verify(&p);
+    assert_int_equal(result.n_failed, 1);
+    solve(&p);
+    p.args.sinks = NULL;
+    result = verify(&p);
+    assert_false(sattn_verify_passed(&result));
+}
+
 /* ---- what it does not verify, and what is nothing */
 
 static void test_unsupported(void **state)
 {
     (void)state;
     float memory[1] = {0};
-    for (int what = 0; what < 6; ++what) {
+    for (int what = 0; what < 5; ++what) {
         problem p;
         sattn_verify_result result;
         const char *why = NULL;
@@ -411,8 +492,6 @@ static void test_unsupported(void **state)
             p.args.v.dtype = SATTN_BF16;
         else if (what == 3)
             p.args.o.dtype = SATTN_F16;
-        else if (what == 4)
-            p.args.alibi_slopes = memory;
         else
             p.args.scores = memory;
         sattn_verify_result_init(&result);
@@ -464,8 +543,9 @@ int main(void)
         cmocka_unit_test(test_strides),        cmocka_unit_test(test_ignored_strides),
         cmocka_unit_test(test_mask_broadcast), cmocka_unit_test(test_causal_offsets),
         cmocka_unit_test(test_lengths),        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_scale),          cmocka_unit_test(test_unsupported),
-        cmocka_unit_test(test_empty_calls),
+        cmocka_unit_test(test_scale),          cmocka_unit_test(test_softcap),
+        cmocka_unit_test(test_alibi),          cmocka_unit_test(test_sinks),
+        cmocka_unit_test(test_unsupported),    cmocka_unit_test(test_empty_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

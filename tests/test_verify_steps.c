@@ -54,9 +54,15 @@ static bool sees(const sattn_visibility *visible, int64_t i, int64_t j)
     return !visible->mask_add || visible->mask_add[j] != -INFINITY;
 }
 
-static float biased(const sattn_visibility *visible, int64_t j)
+static float biased(const sattn_visibility *visible, int64_t i, int64_t j)
 {
-    return visible->mask_add ? s[j] + visible->mask_add[j] : s[j];
+    float score = s[j];
+    if (visible->alibi_slopes) {
+        const int64_t position = i + visible->causal_offset;
+        score = fmaf(-visible->alibi_slopes[0], (float)(position > j ? position - j : j - position),
+                     score);
+    }
+    return visible->mask_add ? score + visible->mask_add[j] : score;
 }
 
 /* Returns the maximum and leaves the sum in *sum. */
@@ -65,13 +71,13 @@ static float plain_softmax(const sattn_visibility *visible, int64_t i, float *su
     float m = -INFINITY;
     for (int j = 0; j < N_K; ++j)
         if (sees(visible, i, j))
-            m = fmaxf(m, biased(visible, j));
+            m = fmaxf(m, biased(visible, i, j));
     float blocks[N_K / SATTN_KEY_BLOCK + 1] = {0};
     *sum = 0;
     for (int j = 0; j < N_COLUMNS; ++j) {
         p[j] = 0;
-        if (sees(visible, i, j) && biased(visible, j) - m > -87.3365f)
-            p[j] = expf(biased(visible, j) - m);
+        if (sees(visible, i, j) && biased(visible, i, j) - m > -87.3365f)
+            p[j] = expf(biased(visible, i, j) - m);
         blocks[(j < N_K ? j : 0) / SATTN_KEY_BLOCK] += p[j];
     }
     for (int b = 0; b <= N_K / SATTN_KEY_BLOCK; ++b)
@@ -144,6 +150,7 @@ static sattn_verify_result judge_array(sattn_verify_function function, const flo
 }
 
 static const sattn_visibility all_keys = {.n_k = N_K, .mask_key_stride = 1};
+static const float slope[1] = {0.3f};
 
 static sattn_visibility masked(int what)
 {
@@ -154,6 +161,8 @@ static sattn_visibility masked(int what)
         visible.mask_bool = mask_bool;
     if (what & 4)
         visible.mask_add = mask_add;
+    if (what & 8)
+        visible.alibi_slopes = slope;
     return visible;
 }
 
@@ -163,7 +172,7 @@ static void test_plain_loops(void **state)
 {
     (void)state;
     static const float spreads[] = {1, 8, 30};
-    for (int what = 0; what < 8; ++what) {
+    for (int what = 0; what < 16; ++what) {
         if ((what & 6) == 6)
             continue;
         for (int spread = 0; spread < 3; ++spread) {
@@ -488,16 +497,95 @@ static void test_log_sum_exp(void **state)
     expect_failure_at(&result, -1);
 }
 
+static void test_wrong_slopes(void **state)
+{
+    (void)state;
+    static const float wrong_slopes[] = {-0.3f, 0.2999f, 0.0f};
+    fill(17, 1);
+    plain_scores(0.2f, 0);
+    for (int w = 0; w < 3; ++w) {
+        sattn_visibility visible = masked(8 + 4);
+        float sum;
+        visible.alibi_slopes = &wrong_slopes[w];
+        plain_softmax(&visible, 5, &sum);
+        visible.alibi_slopes = slope;
+        sattn_verify_result result = judge_weights(&visible, 5, NULL, NULL);
+        assert_true(result.n_failed > N_K / 4);
+        visible.alibi_slopes = &wrong_slopes[w];
+        result = judge_weights(&visible, 5, NULL, NULL);
+        assert_true(sattn_verify_passed(&result));
+    }
+}
+
+/* Weights that share their row with a sink, made of those that do not. */
+static sattn_verify_result judge_with_sink(const sattn_visibility *visible, float sink, float used)
+{
+    float sum;
+    const float m = plain_softmax(visible, 5, &sum), top = fmaxf(m, used);
+    const float seen = sum * expf(m - top), all = seen + expf(used - top);
+    for (int j = 0; j < N_K; ++j)
+        p[j] *= seen / all;
+    const float lse = top + logf(all);
+    const sattn_verify_weights row = {
+        .s = s, .n_columns = N_COLUMNS, .visible = visible, .i = 5, .lse = &lse, .sink = &sink};
+    sattn_verify_result result;
+    sattn_verify_result_init(&result);
+    sattn_verify_weights_row(&row, p, NULL, NULL, here, &result);
+    return result;
+}
+
+static void test_sinks(void **state)
+{
+    (void)state;
+    static const float sinks[] = {-INFINITY, -90, -5, 0, 3, 20, 70};
+    for (int what = 0; what < 16; what += 3)
+        for (int n = 0; n < 7; ++n) {
+            const sattn_visibility visible = masked(what & 2 ? what & ~4 : what);
+            fill((uint64_t)(18 + what), 3);
+            plain_scores(0.2f, 0);
+            sattn_verify_result result = judge_with_sink(&visible, sinks[n], sinks[n]);
+            assert_true(sattn_verify_passed(&result));
+            result = judge_with_sink(&visible, 4, sinks[n]);
+            assert_false(sattn_verify_passed(&result));
+        }
+    float lse = 1;
+    const float sink = 1, nan = NAN;
+    sattn_visibility visible = masked(1);
+    visible.causal_offset = -6; /* sees no key */
+    memset(p, 0, sizeof p);
+    sattn_verify_weights row = {
+        .s = s, .n_columns = N_COLUMNS, .visible = &visible, .i = 5, .lse = &lse, .sink = &sink};
+    sattn_verify_result result;
+    sattn_verify_result_init(&result);
+    sattn_verify_weights_row(&row, p, NULL, NULL, here, &result);
+    assert_true(sattn_verify_passed(&result));
+    lse = nextafterf(1, 2);
+    sattn_verify_weights_row(&row, p, NULL, NULL, here, &result);
+    expect_failure_at(&result, -1);
+    row.sink = &nan;
+    sattn_verify_result_init(&result);
+    sattn_verify_weights_row(&row, p, NULL, NULL, here, &result);
+    expect_failure_at(&result, -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain_loops),       cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_special_arguments), cmocka_unit_test(test_wrong_scores),
-        cmocka_unit_test(test_wrong_weights),     cmocka_unit_test(test_vanished_weights),
-        cmocka_unit_test(test_far_key),           cmocka_unit_test(test_wrong_outputs),
-        cmocka_unit_test(test_rows_of_nan),       cmocka_unit_test(test_rows_without_keys),
-        cmocka_unit_test(test_hidden_values),     cmocka_unit_test(test_overflowing_scores),
+        cmocka_unit_test(test_plain_loops),
+        cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_special_arguments),
+        cmocka_unit_test(test_wrong_scores),
+        cmocka_unit_test(test_wrong_weights),
+        cmocka_unit_test(test_vanished_weights),
+        cmocka_unit_test(test_far_key),
+        cmocka_unit_test(test_wrong_outputs),
+        cmocka_unit_test(test_rows_of_nan),
+        cmocka_unit_test(test_rows_without_keys),
+        cmocka_unit_test(test_hidden_values),
+        cmocka_unit_test(test_overflowing_scores),
         cmocka_unit_test(test_log_sum_exp),
+        cmocka_unit_test(test_wrong_slopes),
+        cmocka_unit_test(test_sinks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,6 +119,61 @@ static void test_work(void **state)
     sattn_workload_close(&w);
 }
 
+/* A window, whose hidden keys are neither work nor traffic; qk alone gives each pair its score. */
+static void test_work_of_windows(void **state)
+{
+    (void)state;
+    sattn_shape shape = small_shape();
+    shape.n_q = 2;
+    shape.window = 3; /* keys 3 to 5, and 4 to 6 */
+    const double rows = 2 * 4;
+    sattn_workload w;
+    open_with(&sattn_task_attention, &shape, sattn_data_default(&shape), 0, &w);
+    assert_true(w.args.has_window && w.args.window_left == 2 && w.args.window_right == 0);
+    const sattn_work attention = sattn_task_attention.work(&w.args);
+    const sattn_work qk = sattn_task_qk.work(&w.args), av = sattn_task_av.work(&w.args);
+    assert_true(attention.flops == 2 * (3 + 6) * rows * 6 && av.flops == 2 * 6 * rows * 6);
+    assert_true(qk.flops == 2 * 3 * rows * 14 && qk.kv_bytes == 4.0 * 2 * 2 * 7 * 3);
+    assert_true(attention.kv_bytes == 4.0 * 2 * 2 * 4 * (3 + 6));
+    assert_true(av.kv_bytes == 4.0 * 2 * 2 * 4 * 6);
+    const sattn_workload_keys keys = sattn_workload_readable(&w.args, 1);
+    assert_true(keys.begin == 3 && keys.end == 7);
+    assert_false(sattn_workload_can_cut_rows(&w));
+    sattn_workload_close(&w);
+    /* What is cold is what is read: a narrower window needs more sets. */
+    open_with(&sattn_task_attention, &shape, sattn_data_default(&shape), 50000, &w);
+    const int64_t n_sets = w.n_sets;
+    sattn_workload_close(&w);
+    shape.window = 0;
+    open_with(&sattn_task_attention, &shape, sattn_data_default(&shape), 50000, &w);
+    assert_true(n_sets > w.n_sets);
+    sattn_workload_close(&w);
+}
+
+/* Softcap, slopes and sinks are those that the shape asks for. */
+static void test_semantics(void **state)
+{
+    (void)state;
+    sattn_shape shape = small_shape();
+    sattn_workload w;
+    open_with(&sattn_task_attention, &shape, sattn_data_default(&shape), 0, &w);
+    assert_true(w.args.softcap == 0 && !w.args.alibi_slopes && !w.args.sinks);
+    assert_true(!w.args.has_window && sattn_workload_can_cut_rows(&w));
+    sattn_workload_close(&w);
+    shape.softcap = 50;
+    shape.has_alibi = shape.has_sinks = true;
+    open_with(&sattn_task_attention, &shape, sattn_data_default(&shape), 0, &w);
+    assert_true(w.args.softcap == 50);
+    static const float slopes[4] = {0x1p-2f, 0x1p-4f, 0x1p-6f, 0x1p-8f};
+    assert_memory_equal(w.args.alibi_slopes, slopes, sizeof slopes);
+    for (int h = 0; h < 4; ++h) {
+        assert_true(isfinite(w.args.sinks[h]));
+        assert_true(h == 0 || w.args.sinks[h] != w.args.sinks[h - 1]);
+    }
+    assert_false(sattn_workload_can_cut_rows(&w));
+    sattn_workload_close(&w);
+}
+
 /* All hard data run in one memory, and each comes back whole whatever ran in between. */
 static void test_sharing(void **state)
 {
@@ -184,8 +239,9 @@ static void test_variants(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layout),   cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_work),     cmocka_unit_test(test_sharing),
+        cmocka_unit_test(test_layout),    cmocka_unit_test(test_weights),
+        cmocka_unit_test(test_work),      cmocka_unit_test(test_work_of_windows),
+        cmocka_unit_test(test_semantics), cmocka_unit_test(test_sharing),
         cmocka_unit_test(test_variants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

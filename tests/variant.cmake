@@ -17,7 +17,7 @@ function(expect where)
 endfunction()
 
 file(REMOVE_RECURSE ${WORK})
-file(COPY ${SOURCE}/CMakeLists.txt ${SOURCE}/kernels ${SOURCE}/dispatch ${SOURCE}/bench ${SOURCE}/tests
+file(COPY ${SOURCE}/CMakeLists.txt ${SOURCE}/kernels ${SOURCE}/dispatch ${SOURCE}/bench ${SOURCE}/tests ${SOURCE}/docs
      DESTINATION ${WORK}/tree PATTERN data EXCLUDE)
 
 file(READ ${WORK}/tree/kernels/fused/fused_f32_scalar.c text)

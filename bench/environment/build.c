@@ -4,6 +4,7 @@
 #include "bench/environment/build.h"
 
 #include "dispatch/simdattn.h"
+#include "dispatch/team.h"
 
 #include <jansson.h>
 #if defined(SATTN_SLEEF) && SATTN_SLEEF
@@ -88,5 +89,6 @@ sattn_build sattn_build_facts(void)
         .benchmark_version = SATTN_BENCHMARK_VERSION,
         .jansson_version = JANSSON_VERSION,
         .sleef_version = sleef_version,
+        .openmp = sattn_team_runtime(),
     };
 }

@@ -30,6 +30,7 @@ typedef struct sattn_build {
     const char *benchmark_version; /* Google Benchmark's */
     const char *jansson_version;
     const char *sleef_version; /* "none" where it is left out */
+    const char *openmp;        /* version and library, "none" where it is left out */
 } sattn_build;
 
 /* All text is static. */

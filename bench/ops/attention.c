@@ -7,12 +7,13 @@
 #include "bench/ops/sample.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static sattn_work work(const sattn_attention_args *args)
 {
     const double columns = (double)(args->d + args->d_v);
     const double queries = (double)args->batch * (double)args->n_q_heads * (double)args->n_q;
-    const double kv_bytes = sattn_existing_keys(args) * columns * sizeof(float);
+    const double kv_bytes = sattn_readable_keys(args) * columns * sizeof(float);
     return (sattn_work){.flops = 2 * columns * sattn_visible_pairs(args),
                         .bytes = kv_bytes + queries * columns * sizeof(float),
                         .kv_bytes = kv_bytes};
@@ -36,7 +37,9 @@ static sattn_status run(sattn_bench_call *call)
                                      .v = args->v.data,
                                      .o = args->o.data,
                                      .mask = args->mask.data,
-                                     .n_k_valid = args->n_k_valid};
+                                     .n_k_valid = args->n_k_valid,
+                                     .alibi_slopes = args->alibi_slopes,
+                                     .sinks = args->sinks};
     return sattn_plan_run(call->plan, &pointers, call->workspace, call->workspace_size);
 }
 
@@ -47,7 +50,9 @@ static sattn_status verify(const sattn_attention_args *args, const sattn_variant
                                               .n_random = SATTN_SAMPLED_ROWS,
                                               .n_heads = SATTN_SAMPLED_HEADS,
                                               .seed = SATTN_SAMPLE_SEED};
-    return sattn_verify_attention(args, &selection, NULL, result, why);
+    const bool is_chain = variant->plan && strcmp(variant->plan, "chain") == 0;
+    const sattn_bound_params params = is_chain ? sattn_bound_chain() : sattn_bound_defaults();
+    return sattn_verify_attention(args, &selection, &params, result, why);
 }
 
 const sattn_bench_task sattn_task_attention = {

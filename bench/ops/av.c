@@ -10,7 +10,7 @@ static sattn_work work(const sattn_attention_args *args)
 {
     const double pairs = sattn_visible_pairs(args);
     const double queries = (double)args->batch * (double)args->n_q_heads * (double)args->n_q;
-    const double v_bytes = sattn_existing_keys(args) * (double)args->d_v * sizeof(float);
+    const double v_bytes = sattn_readable_keys(args) * (double)args->d_v * sizeof(float);
     return (sattn_work){.flops = 2 * (double)args->d_v * pairs,
                         .bytes = v_bytes + (queries * (double)args->d_v + pairs) * sizeof(float),
                         .kv_bytes = v_bytes};

@@ -22,7 +22,7 @@
 typedef struct sattn_work {
     double flops, elements;
     double bytes;
-    double kv_bytes; /* of these, the valid rows of K and V */
+    double kv_bytes; /* of these, the rows of K and V that some query may see */
 } sattn_work;
 
 /* What a task counts: what speeds are compared by. */

@@ -52,6 +52,7 @@ sattn_visibility sattn_sample_visibility(const sattn_attention_args *args, int64
         .has_window = args->has_window,
         .window_left = args->window_left,
         .window_right = args->window_right,
+        .alibi_slopes = args->alibi_slopes ? args->alibi_slopes + head : NULL,
     };
     if (mask->kind == SATTN_MASK_NONE)
         return visible;

@@ -33,6 +33,7 @@ static void compare(const sattn_attention_args *args, sattn_verify_place at,
         .n_columns = args->n_k,
         .visible = &visible,
         .i = at.row,
+        .sink = args->sinks ? args->sinks + at.head : NULL,
     };
     sattn_verify_weights_row(&row, sattn_sample_scores(args, at), NULL, NULL, at, result);
 }

@@ -11,6 +11,9 @@
  * maximum by the lazy threshold less. From here on keys are allowed to lose their weight. */
 #define VANISHING 60.0
 
+/* Up to here every integer is a float. */
+#define EXACT_INTEGERS 0x1p24
+
 typedef struct bound_row {
     const sattn_ref_row_args *args;
     const sattn_ref_row_result *row;
@@ -21,7 +24,7 @@ typedef struct bound_row {
     double block_length; /* keys summed from zero */
     double dot_error;    /* of a score, relative to sum_x |scale q_x k_x| */
     double dot_flush;    /* of a score, absolute */
-    double top_delta;    /* logit error of the largest score */
+    double top_delta;    /* how far the largest computed logit may exceed the largest one */
 } bound_row;
 
 /* Higham 2002, lemma 3.1; Higham & Mary 2019, theorem 2.4. */
@@ -35,20 +38,59 @@ double sattn_bound_gamma(double lambda, double n)
     return n * u < 1 ? n * u / (1 - n * u) : (double)INFINITY;
 }
 
-static double bound_delta(const bound_row *b, int64_t at)
+double sattn_bound_capped(double cap, double capped, double slack, double delta)
+{
+    const double size = fmin(fabs(capped) + slack, cap);
+    const double least = fmax(fabs(capped) - slack, 0) / cap;
+    const double tau = tanh(delta / cap);
+    double passed = delta;
+    if (least > tau)
+        passed = fmin(delta, cap * tau * ((1 - least * least) + 0x1p-50) / (1 - least * tau));
+    return passed + SATTN_SOFTCAP_ERROR * SATTN_UNIT_ROUNDOFF * size;
+}
+
+double sattn_bound_bias_of(const sattn_bound_bias *bias)
+{
+    return bias->mask - bias->alibi_slope * fabs((double)bias->position - (double)bias->key);
+}
+
+double sattn_bound_biased(const sattn_bound_bias *bias, double delta, double logit,
+                          double underflow)
 {
     const double u = SATTN_UNIT_ROUNDOFF;
+    double error = delta;
+    if (bias->alibi_slope != 0) {
+        const double distance = fabs((double)bias->position - (double)bias->key);
+        if (distance > EXACT_INTEGERS)
+            error += fabs(bias->alibi_slope) * u * distance;
+        error += underflow * (1 + distance);
+        error = error * (1 + u) + u * fabs(logit - bias->mask);
+    }
+    if (bias->mask != 0)
+        error = error * (1 + u) + u * fabs(logit);
+    return error;
+}
+
+static double bound_delta(const bound_row *b, int64_t at)
+{
     const sattn_ref_row_args *const a = b->args;
     const double logit = b->row->logits[at];
+    const int64_t key = a->key_begin + at;
+    const sattn_bound_bias bias = {
+        .alibi_slope = a->alibi_slope,
+        .position = a->position,
+        .key = key,
+        .mask = a->mask_add ? (double)a->mask_add[key * a->mask_key_stride] : 0,
+    };
     double delta = b->dot_error * b->row->dot_sizes[at] + b->dot_flush;
-    double bias = 0;
-    if (a->mask_add)
-        bias = (double)a->mask_add[(a->key_begin + at) * a->mask_key_stride];
-    if (a->softcap != 0)
-        delta += SATTN_SOFTCAP_ERROR * u * fmin(fabs(logit - bias) + u * fabs(logit), a->softcap);
-    if (bias != 0)
-        delta = delta * (1 + u) + u * fabs(logit);
-    return delta;
+    if (isinf(b->row->dot_sizes[at])) /* so is the score, which a softcap has made finite */
+        delta = 0;
+    if (a->softcap != 0) {
+        const double added = sattn_bound_bias_of(&bias);
+        const double slack = 0x1p-50 * (fabs(logit) + fabs(added));
+        delta = sattn_bound_capped(a->softcap, logit - added, slack, delta);
+    }
+    return sattn_bound_biased(&bias, delta, logit, b->params->underflow);
 }
 
 static bound_row bound_prepare(const sattn_ref_row_args *a, const sattn_ref_row_result *row,
@@ -64,24 +106,19 @@ static bound_row bound_prepare(const sattn_ref_row_args *a, const sattn_ref_row_
 
     double q_max = 0;
     double k_max = 0;
-    int64_t top = 0;
     for (int64_t x = 0; x < a->d; ++x)
-        q_max = fmax(q_max, fabs(a->scale * (double)a->q[x]));
-    double top_logit = -INFINITY;
+        q_max = isfinite(a->q[x]) ? fmax(q_max, fabs(a->scale * (double)a->q[x])) : q_max;
     for (int64_t at = 0; at < b.n; ++at) {
-        const int64_t j = a->key_begin + at;
         if (!isfinite(row->logits[at])) /* hidden, or of weight 0 exactly */
             continue;
-        const float *const k = a->k + j * a->k_stride;
+        const float *const k = a->k + (a->key_begin + at) * a->k_stride;
         for (int64_t x = 0; x < a->d; ++x)
-            k_max = fmax(k_max, fabs((double)k[x]));
-        if (row->logits[at] > top_logit) {
-            top_logit = row->logits[at];
-            top = at;
-        }
+            k_max = isfinite(k[x]) ? fmax(k_max, fabs((double)k[x])) : k_max;
     }
     b.dot_flush = params->underflow * (double)a->d * (k_max + q_max + 2);
-    b.top_delta = isfinite(top_logit) ? bound_delta(&b, top) : 0;
+    for (int64_t at = 0; at < b.n; ++at)
+        if (isfinite(row->logits[at]))
+            b.top_delta = fmax(b.top_delta, row->logits[at] + bound_delta(&b, at) - row->max_logit);
     return b;
 }
 
@@ -200,6 +237,14 @@ sattn_bound_params sattn_bound_defaults(void)
                                 .scale_roundings = 0};
 }
 
+sattn_bound_params sattn_bound_chain(void)
+{
+    sattn_bound_params params = sattn_bound_defaults();
+    params.lazy_threshold = 0;
+    params.weight_roundings = 2;
+    return params;
+}
+
 double sattn_bound_row(const sattn_ref_row_args *args, const sattn_ref_row_result *row,
                        const sattn_bound_params *params, double *bound)
 {
@@ -210,7 +255,7 @@ double sattn_bound_row(const sattn_ref_row_args *args, const sattn_ref_row_resul
         const int64_t rest = args->d_v - first;
         bound_columns(&b, &sums, first, rest < COLUMNS ? (int)rest : COLUMNS, bound);
     }
-    if (sums.weight >= 1)
+    if (!(sums.weight < 1))
         return INFINITY;
     const double log_size = fabs(row->lse - row->max_logit) + params->lazy_threshold;
     return -log1p(-sums.weight) + u * (4 * log_size + 1.01 * fabs(row->lse) + 1) +

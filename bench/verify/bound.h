@@ -41,11 +41,30 @@ typedef struct sattn_bound_params {
     double scale_roundings;  /* relative error of the scale itself, in u: 0 if the caller gave it */
 } sattn_bound_params;
 
-/* What contract.h prescribes for a fused kernel, with the worst case of every sum. */
+/* What contract.h prescribes for a fused kernel, and for qk, softmax and av in a row, with the
+ * worst case of every sum. */
 sattn_bound_params sattn_bound_defaults(void);
+sattn_bound_params sattn_bound_chain(void);
 
 /* What n roundings in a row add up to, relatively; `lambda` as above. */
 double sattn_bound_gamma(double lambda, double n);
+
+/* The error of cap tanh(s / cap) of about `capped`, `delta` being that of s: its own, and what is
+ * left of delta where tanh is flat. `slack` is what `capped` itself may be off by. */
+double sattn_bound_capped(double cap, double capped, double slack, double delta);
+
+/* What is added to the score of one key. */
+typedef struct sattn_bound_bias {
+    double alibi_slope; /* 0: off */
+    int64_t position, key;
+    double mask; /* 0: none */
+} sattn_bound_bias;
+
+/* -alibi_slope * |position - key| + mask. */
+double sattn_bound_bias_of(const sattn_bound_bias *bias);
+/* The error of a biased score of about `logit`, `delta` being that of the score alone. */
+double sattn_bound_biased(const sattn_bound_bias *bias, double delta, double logit,
+                          double underflow);
 
 /* Fills bound[d_v] with the largest |o - oracle| for the row; +inf where the row's error cannot be
  * bounded. `row` is the oracle's finished result for `args`, with logits and dot_sizes; rows that

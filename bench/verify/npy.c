@@ -24,6 +24,21 @@ enum {
     HEADER_MAX = 65536 /* far above what NumPy writes for any array that is read here */
 };
 
+/* By type: what the header calls it. */
+static const struct {
+    const char *descr, *quoted;
+    size_t size;
+} types[] = {
+    [SATTN_NPY_F4] = {"<f4", "'<f4'", 4}, [SATTN_NPY_I8] = {"<i8", "'<i8'", 8},
+    [SATTN_NPY_F2] = {"<f2", "'<f2'", 2}, [SATTN_NPY_F8] = {"<f8", "'<f8'", 8},
+    [SATTN_NPY_B1] = {"|b1", "'|b1'", 1},
+};
+
+size_t sattn_npy_size(sattn_npy_type type)
+{
+    return types[type].size;
+}
+
 typedef struct npy_reader {
     const char *path;
     FILE *file;
@@ -116,9 +131,7 @@ static bool take_quoted(npy_reader *r, const char *word)
 static bool parse_type(npy_reader *r, sattn_npy_type type)
 {
     skip_spaces(r);
-    if (take_quoted(r, type == SATTN_NPY_F4 ? "<f4" : "<i8"))
-        return true;
-    return fail_text(r, type == SATTN_NPY_F4 ? "'<f4'" : "'<i8'");
+    return take_quoted(r, types[type].descr) || fail_text(r, types[type].quoted);
 }
 
 static bool parse_extent(npy_reader *r, int64_t *extent)
@@ -260,9 +273,20 @@ static void swap_bytes(unsigned char *bytes, size_t n_bytes, size_t size)
         }
 }
 
+/* NumPy writes no other bytes for booleans, and C has no use for them. */
+static bool check_booleans(const npy_reader *r, const sattn_npy *array)
+{
+    const uint8_t *const bytes = array->data;
+    for (int64_t n = 0; n < array->n_elements; ++n)
+        if (bytes[n] > 1)
+            return fail(r, r->offset - array->n_elements + n, "elements: expected 0 or 1, found %d",
+                        bytes[n]);
+    return true;
+}
+
 static bool read_elements(npy_reader *r, sattn_npy *array)
 {
-    const size_t size = array->type == SATTN_NPY_F4 ? 4 : 8;
+    const size_t size = sattn_npy_size(array->type);
     /* The file's length first: a damaged shape must not ask for terabytes. */
     if (fseek(r->file, 0, SEEK_END) != 0)
         return fail(r, r->offset, "elements: cannot seek");
@@ -280,7 +304,7 @@ static bool read_elements(npy_reader *r, sattn_npy *array)
         return false;
     if (!is_little_endian())
         swap_bytes(array->data, (size_t)wanted, size);
-    return true;
+    return array->type != SATTN_NPY_B1 || check_booleans(r, array);
 }
 
 static bool read_file(npy_reader *r, int rank, sattn_npy *array)

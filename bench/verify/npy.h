@@ -2,9 +2,9 @@
  *
  * npy.h: reads NumPy's .npy files, strictly.
  *
- * Versions 1.0 and 2.0, little-endian float32 ('<f4') or int64 ('<i8'), C order. Anything else, and
- * any damage, is refused with a text that names the file, the byte offset, what stood there and
- * what was expected. */
+ * Versions 1.0 and 2.0, little-endian, C order, of the element types below. Anything else, and any
+ * damage, is refused with a text that names the file, the byte offset, what stood there and what
+ * was expected. */
 #ifndef SATTN_BENCH_VERIFY_NPY_H
 #define SATTN_BENCH_VERIFY_NPY_H
 
@@ -15,9 +15,15 @@
 enum { SATTN_NPY_RANK_MAX = 8 };
 
 typedef enum sattn_npy_type {
-    SATTN_NPY_F4, /* float   */
-    SATTN_NPY_I8, /* int64_t */
+    SATTN_NPY_F4, /* '<f4', float                             */
+    SATTN_NPY_I8, /* '<i8', int64_t                           */
+    SATTN_NPY_F2, /* '<f2', uint16_t: the bits of a binary16  */
+    SATTN_NPY_F8, /* '<f8', double                            */
+    SATTN_NPY_B1, /* '|b1', uint8_t: 0 or 1, nothing else     */
 } sattn_npy_type;
+
+/* Bytes of an element. */
+size_t sattn_npy_size(sattn_npy_type type);
 
 typedef struct sattn_npy {
     sattn_npy_type type;

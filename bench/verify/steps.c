@@ -30,7 +30,6 @@ static double scores_underflow(const float *k, int64_t d)
 void sattn_verify_scores_row(const sattn_verify_scores *row, const float *got,
                              sattn_verify_place at, sattn_verify_result *result)
 {
-    const double u = SATTN_UNIT_ROUNDOFF;
     const double softcap = (double)row->softcap;
     const double dot_error = sattn_bound_gamma(0, (double)row->d + 1);
     ++result->n_rows;
@@ -40,7 +39,7 @@ void sattn_verify_scores_row(const sattn_verify_scores *row, const float *got,
         const double want = sattn_ref_score(row->q, k, row->d, (double)row->scale, softcap, &size);
         double bound = dot_error * size + scores_underflow(k, row->d) + SATTN_ORACLE_ERROR * size;
         if (softcap != 0)
-            bound += SATTN_SOFTCAP_ERROR * u * fmin(fabs(want) + bound, softcap);
+            bound = sattn_bound_capped(softcap, want, 0, bound) + softcap * LEAST_STEP;
         const double magnitude = softcap != 0 ? fmin(size, softcap) : size;
         const sattn_verify_element element = {
             .got = got[j],
@@ -87,14 +86,17 @@ static int64_t count_visible(const sattn_ref_scores *weights)
     return n;
 }
 
-/* Relative to sum_j p_j |v_j|: a chain within a key block, and the additions of the blocks. */
+/* Relative to sum_j p_j |v_j|: a chain within a key block, and the additions of the blocks of a
+ * span of 64. Spans are added with their errors: one rounding more, and those that errors pass. */
 static double outputs_error(const sattn_ref_scores *weights)
 {
     const int64_t n = weights->key_end - weights->key_begin;
     const int64_t n_blocks =
         (weights->key_end - 1) / SATTN_KEY_BLOCK - weights->key_begin / SATTN_KEY_BLOCK + 1;
     const int64_t longest = n < SATTN_KEY_BLOCK ? n : SATTN_KEY_BLOCK;
-    return sattn_bound_gamma(0, (double)(longest + n_blocks));
+    const int64_t n_added = n_blocks < 65 ? n_blocks : 65;
+    const double errors = 3 * (double)n_blocks * SATTN_UNIT_ROUNDOFF * SATTN_UNIT_ROUNDOFF;
+    return sattn_bound_gamma(0, (double)(longest + n_added)) + errors;
 }
 
 static void verify_columns(const sattn_verify_outputs *row, const sattn_ref_scores *weights,

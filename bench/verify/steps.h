@@ -8,7 +8,7 @@
  * nothing is not a pass. Errors are in these units (u = 2^-24):
  *
  *   qk       u * sum_x |scale q_x k_x|, capped scores in u * softcap where that is less
- *   softmax  u * the row's largest weight
+ *   softmax  u * the row's largest weight, that of a sink too
  *   av       u * sum_j p_j |v_j|
  *   exp      ULP: of the result, and of FLT_MIN below it
  *   tanh     ULP
@@ -42,7 +42,8 @@ typedef struct sattn_verify_weights {
     int64_t n_columns;
     const sattn_visibility *visible;
     int64_t g, i;
-    const float *lse; /* the row's log-sum-exp, or NULL */
+    const float *lse;  /* the row's log-sum-exp, or NULL */
+    const float *sink; /* one more score of the row, or NULL; kernels get none */
 } sattn_verify_weights;
 
 void sattn_verify_weights_row(const sattn_verify_weights *row, const float *got,

@@ -11,14 +11,18 @@
 /* -ln of the least weight: what trails further is 0. */
 #define LAST_TRAILING 87.33654475055310
 
+/* What an operation on numbers below FLT_MIN may be off by. */
+#define LEAST_STEP 0x1p-149
+
 typedef struct weights_row {
     sattn_ref_scores scores;
     sattn_ref_softmax softmax;
-    bool has_bias;
+    double own_max;   /* of the keys' logits, without the sink */
     double exp_error; /* of one exp, relative */
     double n_blocks;
+    double n_sinks;   /* 1, or 0 */
     double beta;      /* relative error of the sum by its additions and rescalings */
-    double top_delta; /* error of the largest logit */
+    double top_delta; /* how far the largest computed logit may exceed the largest one */
     double w;         /* relative error of the sum */
 } weights_row;
 
@@ -36,6 +40,9 @@ sattn_ref_scores sattn_verify_scores_of(const float *s, const sattn_visibility *
     return (sattn_ref_scores){.s = s,
                               .key_begin = keys.begin,
                               .key_end = keys.end,
+                              .alibi_slope =
+                                  visible->alibi_slopes ? (double)visible->alibi_slopes[g] : 0.0,
+                              .position = sattn_verify_add(i, visible->causal_offset),
                               .mask_bool = visible->mask_bool ? visible->mask_bool + at : NULL,
                               .mask_add = visible->mask_add ? visible->mask_add + at : NULL,
                               .mask_key_stride = visible->mask_key_stride};
@@ -46,31 +53,53 @@ static bool is_visible(const sattn_ref_scores *scores, int64_t j)
     return j >= scores->key_begin && j < scores->key_end && sattn_ref_scores_visible(scores, j);
 }
 
-/* delta: the rounding of score plus bias. */
-static double weights_delta(const weights_row *r, double logit)
+/* delta: the roundings of ALiBi and the mask. */
+static double weights_delta(const weights_row *r, int64_t j, double logit)
 {
-    return r->has_bias ? SATTN_UNIT_ROUNDOFF * fabs(logit) : 0;
+    const sattn_ref_scores *const scores = &r->scores;
+    const sattn_bound_bias bias = {
+        .alibi_slope = scores->alibi_slope,
+        .position = scores->position,
+        .key = j,
+        .mask = scores->mask_add ? (double)scores->mask_add[j * scores->mask_key_stride] : 0,
+    };
+    return sattn_bound_biased(&bias, 0, logit, LEAST_STEP);
 }
 
-/* g: how far a logit may trail the largest one. */
-static double weights_trail(const weights_row *r, double logit)
+/* g: how far a logit may trail `max`. */
+static double weights_trail(const weights_row *r, double max, double logit, double delta)
 {
-    return r->softmax.max - logit + weights_delta(r, logit) + r->top_delta;
+    return max - logit + delta + r->top_delta;
 }
 
 /* H: relative error of a weight before it is summed or divided, of n_exps values of exp. */
-static double weights_h(const weights_row *r, double logit, double n_exps)
+static double weights_h(const weights_row *r, double logit, double delta, double n_exps)
 {
     const double e = r->exp_error;
-    return expm1(weights_delta(r, logit) + SATTN_UNIT_ROUNDOFF * weights_trail(r, logit) +
-                 n_exps * e * (1 + e));
+    const double trail = weights_trail(r, r->softmax.max, logit, delta);
+    return expm1(delta + SATTN_UNIT_ROUNDOFF * trail + n_exps * e * (1 + e));
+}
+
+/* own_max and top_delta. */
+static void weights_find_top(weights_row *r)
+{
+    r->own_max = -INFINITY;
+    for (int64_t j = r->scores.key_begin; j < r->scores.key_end; ++j)
+        r->own_max = fmax(r->own_max, sattn_ref_logit(&r->scores, j));
+    for (int64_t j = r->scores.key_begin; j < r->scores.key_end; ++j) {
+        const double logit = sattn_ref_logit(&r->scores, j);
+        if (isfinite(logit))
+            r->top_delta = fmax(r->top_delta, logit + weights_delta(r, j, logit) - r->own_max);
+    }
 }
 
 static weights_row weights_prepare(const sattn_verify_weights *row)
 {
     weights_row r = {.scores = sattn_verify_scores_of(row->s, row->visible, row->g, row->i)};
+    r.scores.has_sink = row->sink != NULL;
+    r.scores.sink = row->sink ? (double)*row->sink : 0;
     r.softmax = sattn_ref_softmax_of(&r.scores);
-    r.has_bias = r.scores.mask_add != NULL;
+    r.n_sinks = row->sink ? 1 : 0;
     r.exp_error = sattn_bound_defaults().exp_error * SATTN_UNIT_ROUNDOFF;
     if (r.softmax.is_nan || r.softmax.n_visible == 0)
         return r;
@@ -79,16 +108,22 @@ static weights_row weights_prepare(const sattn_verify_weights *row)
     const int64_t first_block = r.scores.key_begin / SATTN_KEY_BLOCK;
     const int64_t last_block = (r.scores.key_end - 1) / SATTN_KEY_BLOCK;
     r.n_blocks = (double)(last_block - first_block + 1);
-    r.beta = sattn_bound_gamma(0, longest - 1 + 2 * r.n_blocks - 1);
-    r.top_delta = weights_delta(&r, r.softmax.max);
+    r.beta = sattn_bound_gamma(0, longest - 1 + 2 * r.n_blocks - 1 + 2 * r.n_sinks);
+    weights_find_top(&r);
     double w = 0;
     for (int64_t j = r.scores.key_begin; j < r.scores.key_end; ++j) {
         const double logit = sattn_ref_logit(&r.scores, j);
         const double weight = exp(logit - r.softmax.max);
         if (weight == 0) /* its h may be infinite */
             continue;
-        const double h = weights_h(&r, logit, r.n_blocks);
+        const double delta = weights_delta(&r, j, logit);
+        const double h = weights_h(&r, logit, delta, r.n_blocks + r.n_sinks);
         w += weight * (h + (1 + h) * r.beta);
+    }
+    const double sink_weight = row->sink ? exp(r.scores.sink - r.softmax.max) : 0;
+    if (sink_weight > 0) {
+        const double h = weights_h(&r, r.scores.sink, 0, 1);
+        w += sink_weight * (h + (1 + h) * SATTN_UNIT_ROUNDOFF);
     }
     r.w = w / r.softmax.sum + (double)n * SATTN_LEAST_WEIGHT;
     return r;
@@ -101,12 +136,12 @@ static void verify_weight(const weights_row *r, int64_t j, float got, sattn_veri
     const double logit = sattn_ref_logit(&r->scores, j);
     const double want = exp(logit - r->softmax.max) / r->softmax.sum;
     double bound = 0;
-    double lost = LAST_TRAILING * (1 + 2 * u) + 2 * weights_delta(r, logit) + 2 * r->top_delta;
-    if (logit == -INFINITY)
-        lost = 0;
-    if (weights_trail(r, logit) <= lost) {
-        const double h = weights_h(r, logit, r->n_blocks > 1 ? 2 : 1);
-        const double alpha = sattn_bound_gamma(0, 3); /* a rescaling, and the division's two */
+    const double delta = weights_delta(r, j, logit);
+    const double lost = LAST_TRAILING * (1 + 2 * u) + 2 * delta + 2 * r->top_delta;
+    if (logit > -INFINITY && weights_trail(r, r->own_max, logit, delta) <= lost) {
+        const double h = weights_h(r, logit, delta, (r->n_blocks > 1 ? 2 : 1) + r->n_sinks);
+        /* A rescaling, and the division's two; of a sink one more rescaling, division, product. */
+        const double alpha = sattn_bound_gamma(0, 3 + 3 * r->n_sinks);
         const double relative = ((1 + h) * (1 + alpha) - 1 + r->w) / (1 - r->w);
         bound = r->w < 1 ? want * (relative + SATTN_ORACLE_ERROR) : 1;
         bound += SATTN_LEAST_WEIGHT * (1 + 4 * u);
@@ -139,10 +174,16 @@ static void verify_statistics(const weights_row *r, float m, float sum, sattn_ve
             sattn_verify_fail((double)sum, (double)NAN, 0, "statistics of a NaN row", at, result);
         return;
     }
-    const double want = r->softmax.sum * exp(r->softmax.max - (double)m);
+    const double n = (double)r->softmax.n_visible;
+    double want = r->softmax.sum * exp(r->softmax.max - (double)m);
+    double bound = want * (r->w + SATTN_ORACLE_ERROR);
+    if (r->w >= 1) { /* logits may be anything, but the largest weight is 1, all others at most */
+        want = (1 + n) / 2;
+        bound = (n - 1) / 2 + n * ((1 + r->exp_error) * (1 + r->beta) - 1);
+    }
     const sattn_verify_element elements[] = {
         {.got = m, .want = r->softmax.max, .bound = 2 * r->top_delta},
-        {.got = sum, .want = want, .bound = r->w < 1 ? want * (r->w + SATTN_ORACLE_ERROR) : want}};
+        {.got = sum, .want = want, .bound = bound}};
     for (int e = 0; e < 2; ++e)
         sattn_verify_record(&elements[e], at, result);
 }
@@ -150,11 +191,14 @@ static void verify_statistics(const weights_row *r, float m, float sum, sattn_ve
 static void verify_lse(const weights_row *r, float got, sattn_verify_place at,
                        sattn_verify_result *result)
 {
-    if (r->softmax.n_visible == 0) {
+    if (r->softmax.is_nan) {
+        sattn_verify_record_nan(got, "log-sum-exp of a NaN row", at, result);
+    } else if (r->softmax.n_visible == 0 && r->softmax.max == -INFINITY) {
         sattn_verify_record_bits(got, -INFINITY, "log-sum-exp of a row that sees no key", at,
                                  result);
-    } else if (r->softmax.is_nan) {
-        sattn_verify_record_nan(got, "log-sum-exp of a NaN row", at, result);
+    } else if (r->softmax.n_visible == 0) { /* the sink, as it is */
+        const sattn_verify_element element = {.got = got, .want = r->scores.sink};
+        sattn_verify_record(&element, at, result);
     } else {
         const double u = SATTN_UNIT_ROUNDOFF;
         const double log_sum = log(r->softmax.sum);

@@ -10,10 +10,13 @@
  *   for each strip of up to PLAIN_ROWS rows
  *       for each block of up to SATTN_KEY_BLOCK keys, for each row
  *           the weights of the keys between the row's limits, 0 where the mask hides
- *           o += p V, from zero, added once */
+ *           o += p V, from zero, added once
+ *
+ * Rows of very many keys have a second level of sums (av_span.h). */
 #ifndef SATTN_KERNELS_AV_PLAIN_H
 #define SATTN_KERNELS_AV_PLAIN_H
 
+#include "kernels/av/av_span.h"
 #include "kernels/vec/vec_plain.h"
 #include "kernels/visibility.h"
 
@@ -25,6 +28,7 @@ enum { PLAIN_ROWS = SATTN_TILE_QUERIES_MAX };
 typedef struct plain_row {
     const float *p;
     float *o;
+    float *to; /* where sums go: o, or in the later spans the row's part */
     const uint8_t *mask_bool;
     const float *mask_add;
     sattn_key_range keys;
@@ -107,7 +111,7 @@ SATTN_INLINE void plain_block(const sattn_av_args *a, plain_row *row, sattn_key_
     if (first >= end)
         return;
     float *const packed = a->scratch;
-    float *const part = packed + SATTN_KEY_BLOCK;
+    float *const sum = packed + SATTN_KEY_BLOCK;
     const int64_t stride = a->visible.mask_key_stride;
     const float *p = row->p + first;
     bool visible = true;
@@ -118,7 +122,25 @@ SATTN_INLINE void plain_block(const sattn_av_args *a, plain_row *row, sattn_key_
     if (!visible)
         return;
     p = row->mask_bool || row->mask_add ? packed : p;
-    plain_accumulate(row->o, part, p, a->v + first * a->v_stride, a->v_stride, end - first, a->d_v);
+    plain_accumulate(row->to, sum, p, a->v + first * a->v_stride, a->v_stride, end - first, a->d_v);
+}
+
+/* From the second span on, sums go to the rows' parts, which begin at 0. */
+static inline void plain_split(const sattn_av_args *a, plain_row *rows, int64_t n_rows)
+{
+    const int64_t stride = av_part_stride(a->d_v);
+    float *const parts = (float *)a->scratch + SATTN_KEY_BLOCK + stride;
+    for (int64_t r = 0; r < n_rows; ++r) {
+        rows[r].to = parts + r * stride;
+        for (int64_t y = 0; y < a->d_v; ++y)
+            rows[r].to[y] = 0.0f;
+    }
+}
+
+static inline void plain_carry(const sattn_av_args *a, const plain_row *rows, int64_t n_rows)
+{
+    for (int64_t r = 0; r < n_rows; ++r)
+        av_carry(rows[r].o, rows[r].to, a->d_v);
 }
 
 SATTN_INLINE void plain_strip(const sattn_av_args *a, plain_row *rows, int64_t first_row,
@@ -131,6 +153,7 @@ SATTN_INLINE void plain_strip(const sattn_av_args *a, plain_row *rows, int64_t f
         const int64_t g = (first_row + r) % a->n_group;
         row->p = a->p + g * a->p_group_stride + i * a->p_stride;
         row->o = a->o + g * a->o_group_stride + i * a->o_stride;
+        row->to = row->o;
         row->mask_bool = sattn_mask_bool_row(&a->visible, g, i);
         row->mask_add = sattn_mask_add_row(&a->visible, g, i);
         row->keys = sattn_visible_range(&a->visible, i);
@@ -141,12 +164,22 @@ SATTN_INLINE void plain_strip(const sattn_av_args *a, plain_row *rows, int64_t f
         for (int64_t y = 0; y < a->d_v; ++y)
             row->o[y] = 0.0f;
     }
+    bool has_parts = false;
     for (int64_t j = all.begin; j < all.end;) {
+        if (j % AV_SPAN == 0 && j > all.begin) {
+            if (has_parts)
+                plain_carry(a, rows, n_rows);
+            else
+                plain_split(a, rows, n_rows);
+            has_parts = true;
+        }
         const int64_t next = (j / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
         for (int64_t r = 0; r < n_rows; ++r)
             plain_block(a, &rows[r], (sattn_key_range){j, next});
         j = next;
     }
+    if (has_parts)
+        plain_carry(a, rows, n_rows);
 }
 
 SATTN_INLINE void av_plain(const sattn_av_args *a)

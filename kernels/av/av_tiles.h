@@ -3,9 +3,7 @@
  * av_tiles.h: O = P V by register tiles of rows x columns of V, the same loops for all ISAs.
  *
  * The lanes of a vector are neighbouring columns of V, which is how they lie in memory: each weight
- * is broadcast to one vector of V after the other, and nothing is rearranged. The query rows of all
- * heads that share V are one list, row r = (i - i0) * n_group + g, so that causal limits of
- * neighbours are close together and few queries of a large group fill a tile.
+ * is broadcast to one vector of V after the other, and nothing is rearranged.
  *
  *   for each strip of rows
  *       for each block of up to SATTN_KEY_BLOCK keys that some row of the strip may see
@@ -14,6 +12,8 @@
  *                   sum P V over the keys that some row of the tile may see, in registers, from 0
  *                   O = 0 + sum the first time, O += sum from then on
  *
+ * Rows of very many keys have a second level of sums (av_span.h).
+ *
  * Where a row does not see all keys of its tile, its weights are copied with 0 for the hidden ones;
  * else P is read in place. Adding 0 * v changes nothing but the sign of a sum that is 0, and that
  * sign ends where the sum is added to an O which started from +0: the first tile stores 0 + sum. So
@@ -21,11 +21,12 @@
 #ifndef SATTN_KERNELS_AV_TILES_H
 #define SATTN_KERNELS_AV_TILES_H
 
+#include "kernels/av/av_span.h"
+#include "kernels/av/av_strip.h"
 #include "kernels/vec/fetch.h"
 #include "kernels/vec/vec_base.h"
 #include "kernels/visibility.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
@@ -43,7 +44,7 @@ typedef struct av_tile {
     bool is_first;         /* O holds nothing yet */
     const float *const *p; /* [n_rows] rows of weights, that of the tile's first key at [p_at] */
     int64_t p_at;
-    float *const *o;       /* [n_rows] rows of O */
+    float *const *o;       /* [n_rows] rows of O, or their parts */
     const float *v;        /* row of the first key */
     int64_t v_stride, d_v; /* elements */
     int64_t fetch;         /* bytes of V to prefetch ahead, or 0 */
@@ -68,49 +69,6 @@ typedef struct av_ops {
     void (*accumulate)(const av_tile *tile);
 } av_ops;
 
-typedef struct av_strip {
-    int n_rows;
-    bool has_mask;
-    int64_t fetch;        /* bytes, of the first tile */
-    sattn_key_range some; /* from the first to the last key that some row may see */
-    sattn_key_range all;  /* keys that all rows may see; may be empty */
-    const float *p[SATTN_TILE_QUERIES_MAX];
-    float *o[SATTN_TILE_QUERIES_MAX];
-    /* NULL, or the mask row. A mask that is the same for all keys leaves or empties the range. */
-    const uint8_t *mask_bool[SATTN_TILE_QUERIES_MAX];
-    const float *mask_add[SATTN_TILE_QUERIES_MAX];
-    sattn_key_range keys[SATTN_TILE_QUERIES_MAX];
-    bool seen[SATTN_TILE_QUERIES_MAX];      /* a key is visible */
-    bool is_stored[SATTN_TILE_QUERIES_MAX]; /* the tile that begins with this row was stored */
-} av_strip;
-
-static inline bool av_mask_hides(const sattn_visibility *visible, int64_t g, int64_t i)
-{
-    const uint8_t *const mask_bool = sattn_mask_bool_row(visible, g, i);
-    const float *const mask_add = sattn_mask_add_row(visible, g, i);
-    return mask_bool ? *mask_bool == 0 : mask_add && *mask_add == -INFINITY;
-}
-
-static inline void av_strip_row(av_strip *s, const sattn_av_args *a, int r, int64_t g, int64_t i)
-{
-    sattn_key_range keys = sattn_visible_range(&a->visible, i);
-    if (!s->has_mask && keys.begin < keys.end && av_mask_hides(&a->visible, g, i))
-        keys = (sattn_key_range){0, 0};
-    s->p[r] = a->p + g * a->p_group_stride + i * a->p_stride;
-    s->o[r] = a->o + g * a->o_group_stride + i * a->o_stride;
-    s->mask_bool[r] = s->has_mask ? sattn_mask_bool_row(&a->visible, g, i) : NULL;
-    s->mask_add[r] = s->has_mask ? sattn_mask_add_row(&a->visible, g, i) : NULL;
-    s->keys[r] = keys;
-    s->seen[r] = !s->has_mask && keys.begin < keys.end;
-    s->is_stored[r] = false;
-    s->all.begin = keys.begin > s->all.begin ? keys.begin : s->all.begin;
-    s->all.end = keys.end < s->all.end ? keys.end : s->all.end;
-    if (keys.begin < keys.end) {
-        s->some.begin = keys.begin < s->some.begin ? keys.begin : s->some.begin;
-        s->some.end = keys.end > s->some.end ? keys.end : s->some.end;
-    }
-}
-
 /* Tiles read V in pieces of rows, an order that hardware prefetchers lose. So where V does not fit
  * a second-level cache and rows are few, each line of V that is read prefetches another; how far
  * ahead, in bytes. Only in the first tile of a strip: the others find V in the cache. */
@@ -132,24 +90,6 @@ static inline int av_tile_rows_of_8(int n_left)
     if (n_left >= 8)
         return 8;
     return n_left == 5 || n_left == 6 ? 3 : n_left > 4 ? 4 : n_left;
-}
-
-/* Rows first .. first + n_rows - 1 of the flattened list. */
-static inline void av_strip_fill(av_strip *s, const sattn_av_args *a, int64_t first, int n_rows)
-{
-    int64_t i = a->i0 + first / a->n_group;
-    int64_t g = first % a->n_group;
-    s->n_rows = n_rows;
-    s->has_mask = (a->visible.mask_bool || a->visible.mask_add) && a->visible.mask_key_stride != 0;
-    s->some = (sattn_key_range){a->visible.n_k, 0};
-    s->all = (sattn_key_range){0, a->visible.n_k};
-    for (int r = 0; r < n_rows; ++r) {
-        av_strip_row(s, a, r, g, i);
-        if (++g == a->n_group) {
-            g = 0;
-            ++i;
-        }
-    }
 }
 
 /* Weights of row r for `keys`: in place if it sees them all, else copied to `to`. Sets *any if
@@ -197,6 +137,12 @@ static inline sattn_key_range av_tile_keys(const av_strip *s, int first_row, int
     return keys;
 }
 
+/* Working memory holds copies of a tile's weights, then sums of one row, then parts. */
+static inline float *av_sums(const sattn_av_args *a)
+{
+    return (float *)a->scratch + AV_TILE_ROWS * SATTN_KEY_BLOCK;
+}
+
 /* A tile whose rows do not all see the whole block. */
 SATTN_INLINE void av_tile_cut(const sattn_av_args *a, const av_ops *ops, av_strip *s, int first_row,
                               int n_rows, sattn_key_range block)
@@ -216,12 +162,12 @@ SATTN_INLINE void av_tile_cut(const sattn_av_args *a, const av_ops *ops, av_stri
                           .is_first = !s->is_stored[first_row],
                           .p = p,
                           .p_at = 0,
-                          .o = s->o + first_row,
+                          .o = s->to + first_row,
                           .v = a->v + keys.begin * a->v_stride,
                           .v_stride = a->v_stride,
                           .d_v = a->d_v,
                           .fetch = first_row == 0 ? s->fetch : 0,
-                          .sum = (float *)a->scratch + AV_TILE_ROWS * SATTN_KEY_BLOCK};
+                          .sum = av_sums(a)};
     s->is_stored[first_row] = true;
     ops->accumulate(&tile);
 }
@@ -234,19 +180,50 @@ SATTN_INLINE void av_tile_whole(const sattn_av_args *a, const av_ops *ops, av_st
                           .is_first = !s->is_stored[first_row],
                           .p = s->p + first_row,
                           .p_at = block.begin,
-                          .o = s->o + first_row,
+                          .o = s->to + first_row,
                           .v = a->v + block.begin * a->v_stride,
                           .v_stride = a->v_stride,
                           .d_v = a->d_v,
                           .fetch = first_row == 0 ? s->fetch : 0,
-                          .sum = (float *)a->scratch + AV_TILE_ROWS * SATTN_KEY_BLOCK};
+                          .sum = av_sums(a)};
     s->is_stored[first_row] = true;
     ops->accumulate(&tile);
+}
+
+/* From the second span on, sums go to the rows' parts, which begin at 0. */
+static inline void av_strip_split(const sattn_av_args *a, const av_ops *ops, av_strip *s)
+{
+    const int64_t stride = av_part_stride(a->d_v);
+    const size_t row_bytes = (size_t)a->d_v * sizeof(float);
+    float *const parts = av_sums(a) + stride + 16;
+    for (int r = 0, n = 0; r < s->n_rows; r += n) {
+        n = ops->tile_rows(s->n_rows - r);
+        for (int row = r; row < r + n; ++row) {
+            s->to[row] = parts + row * stride;
+            memset(s->to[row], 0, row_bytes);
+            if (!s->is_stored[r])
+                memset(s->o[row], 0, row_bytes);
+        }
+        s->is_stored[r] = true;
+    }
+    s->has_parts = true;
+}
+
+static inline void av_strip_carry(const sattn_av_args *a, const av_strip *s)
+{
+    for (int r = 0; r < s->n_rows; ++r)
+        av_carry(s->o[r], s->to[r], a->d_v);
 }
 
 SATTN_INLINE void av_strip_run(const sattn_av_args *a, const av_ops *ops, av_strip *s)
 {
     for (int64_t j = s->some.begin; j < s->some.end;) {
+        if (j % AV_SPAN == 0 && j > s->some.begin) {
+            if (s->has_parts)
+                av_strip_carry(a, s);
+            else
+                av_strip_split(a, ops, s);
+        }
         const int64_t next = (j / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
         const sattn_key_range block = {j, next < s->some.end ? next : s->some.end};
         const bool whole = !s->has_mask && s->all.begin <= block.begin && s->all.end >= block.end;
@@ -259,6 +236,8 @@ SATTN_INLINE void av_strip_run(const sattn_av_args *a, const av_ops *ops, av_str
         }
         j = block.end;
     }
+    if (s->has_parts)
+        av_strip_carry(a, s);
     for (int r = 0; r < s->n_rows; ++r)
         if (!s->seen[r])
             memset(s->o[r], 0, (size_t)a->d_v * sizeof *s->o[r]);

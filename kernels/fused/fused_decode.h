@@ -10,7 +10,8 @@
  *       Q = scale * Q, the vectors of a group of rows side by side
  *       for each block of 64 or 128 keys
  *           S = Q K^T             one accumulator per (row, key), then a transposing reduction
- *           hide what mask and causal limit hide, add the bias
+ *           softcap; ALiBi
+ *           add the mask, hide what causal limit and window hide
  *           for each row: raise the reference value m where the block exceeds it by the lazy
  *               threshold; P = exp(S - m), in place; its sum, from zero, is added to the row's once
  *           O += P V              each tile from zero, added once
@@ -19,10 +20,15 @@
  * Method: online softmax, Milakov & Gimelshein 2018, eq. 6, by blocks as in FlashAttention-2,
  * algorithm 1. S is row-major, so masks and limits are plain loops over a row.
  *
- * A row's bits must depend neither on the rows beside it nor on hidden keys behind its last. Hence
- * every (row, key) pair has an accumulator of its own that runs over the features in order, every
- * accumulator goes through the same tree of additions, and the order in which the AV product takes
- * the keys follows from d_v alone. An ISA's tiles may differ in shape, not in this. */
+ * A row's bits must depend neither on the rows beside it nor on hidden keys, before its first or
+ * behind its last. Hence every (row, key) pair has an accumulator of its own that runs over the
+ * features in order, every accumulator goes through the same tree of additions, and the order in
+ * which the AV product takes the keys follows from d_v alone. An ISA's tiles may differ in shape,
+ * not in this. A strip's first block begins at the first key that one of its rows sees; hidden keys
+ * weigh +0 and do not change a sum, as in fused_prefill.h. But that key decides which lane or
+ * accumulator takes which keys, where keys are dealt to 2, 4, 8 or 16 of them in turn. So these are
+ * added by halves: i and i + n / 2, of the sums i and i + n / 4, and so on. To deal from another
+ * one on turns them in a circle, and swaps operands at most. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_H
 #define SATTN_KERNELS_FUSED_DECODE_H
 
@@ -49,7 +55,6 @@ typedef struct fused_decode_state {
     float row_max[FUSED_DECODE_ROWS]; /* reference value m, -inf until a key was seen */
     float row_sum[FUSED_DECODE_ROWS];
     float block_max[FUSED_DECODE_ROWS]; /* maximum over the visible keys of the block */
-    bool seen[FUSED_DECODE_ROWS];       /* a key was visible; kept only with a mask */
 } fused_decode_state;
 
 typedef struct fused_decode_block {
@@ -61,14 +66,24 @@ typedef struct fused_decode_block {
     int64_t k_ahead, v_ahead; /* bytes from a row to the one worth prefetching with it */
 } fused_decode_block;
 
+/* ALiBi of one row at one block. */
+typedef struct fused_decode_alibi {
+    float slope;    /* what distances are multiplied by */
+    float position; /* of the query, counted from the block's first key */
+} fused_decode_alibi;
+
 typedef struct fused_decode_ops {
     int lanes;
     /* s[r][j] = q[r] . k[j] and block_max, as if every key were visible; a NaN does not enter
      * block_max. May write s up to the end of the last key tile. */
     void (*score)(fused_decode_state *st, const fused_decode_block *block);
+    /* s[0 .. n) = softcap * tanh(s / softcap) */
+    void (*cap)(float *s, int64_t n, float softcap);
+    /* s[j] += slope * |position - j| for j < n, fused */
+    void (*slope)(float *s, int n, const fused_decode_alibi *alibi);
     /* block_max from s[r][0 .. n_keys); a NaN is passed over */
     void (*maximum)(fused_decode_state *st, int n_keys);
-    /* s = exp(s - m), in place; adds the block's sum to row_sum */
+    /* s = exp(s - m), in place; adds the block's sum to row_sum, its lanes by halves */
     void (*weigh)(fused_decode_state *st, int n_keys);
     /* exp(t) of one number, with the same polynomial */
     float (*exp)(float t);
@@ -111,55 +126,71 @@ static inline void fused_decode_pack(const fused_decode_state *st, const fused_s
     }
 }
 
-/* Each returns whether the mask lets one of the n keys through. */
-static inline bool fused_decode_mask_bool(float *s, const uint8_t *mask, int n)
+static inline void fused_decode_mask_bool(float *s, const uint8_t *mask, int n)
 {
-    unsigned any = 0;
-    for (int j = 0; j < n; ++j) {
+    for (int j = 0; j < n; ++j)
         s[j] = mask[j] ? s[j] : -INFINITY;
-        any |= mask[j];
-    }
-    return any != 0;
 }
 
-static inline bool fused_decode_mask_add(float *s, const float *mask, int n)
+static inline void fused_decode_mask_add(float *s, const float *mask, int n)
 {
-    int any = 0;
     for (int j = 0; j < n; ++j) {
         const float biased = s[j] + mask[j];
-        const int visible = mask[j] != -INFINITY;
-        s[j] = visible ? biased : -INFINITY;
-        any |= visible;
+        s[j] = mask[j] != -INFINITY ? biased : -INFINITY;
     }
-    return any != 0;
 }
 
-static inline bool fused_decode_mask_constant(float *s, float bias, int n)
+static inline void fused_decode_mask_constant(float *s, float bias, int n)
 {
     for (int j = 0; j < n; ++j)
         s[j] = bias == -INFINITY ? -INFINITY : s[j] + bias;
-    return bias != -INFINITY && n > 0;
 }
 
-/* -inf where mask or causal limit hide, whatever s holds there; the bias elsewhere. */
-static inline void fused_decode_hide(const sattn_fused_args *a, fused_decode_state *st,
-                                     const fused_strip *strip, const fused_decode_block *block)
+/* Softcap and ALiBi, whether a key is visible or not. */
+static inline void fused_decode_bend(const sattn_fused_args *a, const fused_decode_ops *ops,
+                                     const fused_decode_state *st, const fused_strip *strip,
+                                     const fused_decode_block *block)
 {
-    const int64_t at = block->first * a->visible.mask_key_stride;
     for (int r = 0; r < st->n_rows; ++r) {
         float *const s = st->s + r * FUSED_DECODE_KEYS;
-        const int64_t left = strip->key_end[r] - block->first;
-        const int end = left < 0 ? 0 : left > block->n_keys ? block->n_keys : (int)left;
-        bool seen = false;
-        if (end > 0 && a->visible.mask_bool && a->visible.mask_key_stride)
-            seen = fused_decode_mask_bool(s, strip->mask_bool[r] + at, end);
-        else if (end > 0 && a->visible.mask_bool)
-            seen = fused_decode_mask_constant(s, strip->mask_bool[r][0] ? 0.0f : -INFINITY, end);
-        else if (end > 0 && a->visible.mask_add && a->visible.mask_key_stride)
-            seen = fused_decode_mask_add(s, strip->mask_add[r] + at, end);
-        else if (end > 0 && a->visible.mask_add)
-            seen = fused_decode_mask_constant(s, strip->mask_add[r][0], end);
-        st->seen[r] = st->seen[r] || seen;
+        if (a->softcap != 0.0f)
+            ops->cap(s, block->n_keys, a->softcap);
+        if (a->visible.alibi_slopes && sattn_alibi_is_near(strip->position[r], block->first)) {
+            const fused_decode_alibi alibi = {
+                .slope = strip->slope[r], .position = (float)(strip->position[r] - block->first)};
+            ops->slope(s, block->n_keys, &alibi);
+        } else if (a->visible.alibi_slopes) {
+            fused_add_far(strip, r, s, 1, block->first, block->n_keys);
+        }
+    }
+}
+
+/* Adds the mask row of row r to n scores from key j on, -inf where it hides, whatever s holds. */
+static inline void fused_decode_mask(const sattn_fused_args *a, const fused_strip *strip, int r,
+                                     float *s, int64_t j, int n)
+{
+    if (a->visible.mask_key_stride == 0)
+        fused_decode_mask_constant(s, fused_strip_bias(strip, r, 0), n);
+    else if (a->visible.mask_bool)
+        fused_decode_mask_bool(s, strip->mask_bool[r] + j, n);
+    else
+        fused_decode_mask_add(s, strip->mask_add[r] + j, n);
+}
+
+/* -inf where mask, causal limit or window hide, whatever s holds there; the mask's bias elsewhere.
+ */
+static inline void fused_decode_hide(const sattn_fused_args *a, const fused_decode_state *st,
+                                     const fused_strip *strip, const fused_decode_block *block)
+{
+    const bool masked = a->visible.mask_bool || a->visible.mask_add;
+    for (int r = 0; r < st->n_rows; ++r) {
+        float *const s = st->s + r * FUSED_DECODE_KEYS;
+        const int begin = fused_place(strip->key_begin[r], block->first, block->n_keys);
+        const int end = fused_place(strip->key_end[r], block->first, block->n_keys);
+        if (masked && begin < end)
+            fused_decode_mask(a, strip, r, s + begin, block->first + begin, end - begin);
+        for (int j = 0; j < begin; ++j)
+            s[j] = -INFINITY;
         for (int j = end; j < block->n_keys; ++j)
             s[j] = -INFINITY;
     }
@@ -175,14 +206,14 @@ static inline float fused_decode_reference(const fused_decode_state *st, int r)
 static inline void fused_decode_raise(const fused_decode_ops *ops, fused_decode_state *st)
 {
     for (int r = 0; r < st->n_rows; ++r) {
-        if (!(st->block_max[r] > st->row_max[r] + SATTN_LAZY_THRESHOLD))
+        if (!(st->block_max[r] - st->row_max[r] > SATTN_LAZY_THRESHOLD)) /* a sum may round up */
             continue;
         const float factor = ops->exp(st->row_max[r] - st->block_max[r]); /* 0 the first time */
         float *const o = st->o + r * st->o_pitch;
         st->row_max[r] = st->block_max[r];
         st->row_sum[r] *= factor;
         for (int64_t y = 0; y < st->o_pitch; ++y)
-            o[y] *= factor;
+            o[y] = o[y] * factor + 0.0f; /* -0 becomes +0, which hidden keys leave alone */
     }
 }
 
@@ -193,7 +224,6 @@ static inline void fused_decode_start(const sattn_fused_args *a, const fused_dec
     for (int r = 0; r < st->n_rows; ++r) {
         st->row_max[r] = -INFINITY;
         st->row_sum[r] = 0.0f;
-        st->seen[r] = false;
     }
     for (int64_t at = 0; at < st->n_rows * st->o_pitch; ++at)
         st->o[at] = 0.0f;
@@ -203,9 +233,8 @@ static inline void fused_decode_start(const sattn_fused_args *a, const fused_dec
 static inline void fused_decode_store(const sattn_fused_args *a, const fused_decode_state *st,
                                       const fused_strip *strip)
 {
-    const bool masked = a->visible.mask_bool || a->visible.mask_add;
     for (int r = 0; r < st->n_rows; ++r) {
-        const bool seen = masked ? st->seen[r] : strip->key_end[r] > a->j0;
+        const bool seen = fused_row_sees(a, strip, r, st->row_sum[r]);
         const float factor = fused_row_finish(a, strip, r, st->row_max[r], st->row_sum[r], seen);
         const float *const from = st->o + r * st->o_pitch;
         float *const to = strip->o[r];
@@ -226,10 +255,11 @@ static inline int64_t fused_decode_block_keys(const sattn_fused_args *a)
 /* Tiles of several query rows read K and V more slowly than memory brings them, and V by halves of
  * a row, an order that hardware prefetchers lose. So each line that is read prefetches the one that
  * lies a number of rows ahead; how far, in bytes. */
-static inline int64_t fused_decode_ahead(const sattn_fused_args *a, int64_t width, int64_t stride)
+static inline int64_t fused_decode_ahead(const sattn_fused_args *a, int64_t n_keys, int64_t width,
+                                         int64_t stride)
 {
     const int64_t element = (int64_t)sizeof(float);
-    const int64_t footprint = (a->j1 - a->j0) * (a->d + a->d_v) * element;
+    const int64_t footprint = n_keys * (a->d + a->d_v) * element;
     int64_t bytes = footprint / 512; /* grows from near at 1 MB to far at 4 MB */
     bytes = bytes < FUSED_DECODE_NEAR ? FUSED_DECODE_NEAR : bytes;
     bytes = bytes > FUSED_DECODE_FAR ? FUSED_DECODE_FAR : bytes;
@@ -237,16 +267,36 @@ static inline int64_t fused_decode_ahead(const sattn_fused_args *a, int64_t widt
     return rows * stride * element;
 }
 
+static inline void fused_decode_keys(const sattn_fused_args *a, const fused_decode_ops *ops,
+                                     fused_decode_state *st, const fused_strip *strip,
+                                     const fused_decode_block *block)
+{
+    const bool bent = a->softcap != 0.0f || a->visible.alibi_slopes;
+    const bool masked = a->visible.mask_bool || a->visible.mask_add;
+    const bool cut =
+        strip->key_begin_max > block->first || strip->key_end_min < block->first + block->n_keys;
+    ops->score(st, block);
+    if (bent)
+        fused_decode_bend(a, ops, st, strip, block);
+    if (masked || cut)
+        fused_decode_hide(a, st, strip, block);
+    if (bent || masked || cut)
+        ops->maximum(st, block->n_keys);
+    fused_decode_raise(ops, st);
+    ops->weigh(st, block->n_keys);
+    ops->accumulate(st, block);
+}
+
 static inline void fused_decode_strip(const sattn_fused_args *a, const fused_decode_ops *ops,
                                       fused_decode_state *st, const fused_strip *strip)
 {
-    const bool masked = a->visible.mask_bool || a->visible.mask_add;
     const int64_t block_keys = fused_decode_block_keys(a);
+    const int64_t begin = strip->key_begin_min;
     const int64_t end = strip->key_end_max;
-    const int64_t k_ahead = fused_decode_ahead(a, a->d, a->k_stride);
-    const int64_t v_ahead = fused_decode_ahead(a, a->d_v, a->v_stride);
+    const int64_t k_ahead = fused_decode_ahead(a, end - begin, a->d, a->k_stride);
+    const int64_t v_ahead = fused_decode_ahead(a, end - begin, a->d_v, a->v_stride);
     fused_decode_start(a, ops, st, strip);
-    for (int64_t j = a->j0; j < end;) {
+    for (int64_t j = begin; j < end;) {
         const int64_t next = (j / block_keys + 1) * block_keys;
         const int64_t stop = next < end ? next : end;
         const fused_decode_block block = {.first = j,
@@ -257,14 +307,7 @@ static inline void fused_decode_strip(const sattn_fused_args *a, const fused_dec
                                           .v_stride = a->v_stride,
                                           .k_ahead = k_ahead,
                                           .v_ahead = v_ahead};
-        ops->score(st, &block);
-        if (masked || strip->key_end_min < stop) {
-            fused_decode_hide(a, st, strip, &block);
-            ops->maximum(st, block.n_keys);
-        }
-        fused_decode_raise(ops, st);
-        ops->weigh(st, block.n_keys);
-        ops->accumulate(st, &block);
+        fused_decode_keys(a, ops, st, strip, &block);
         j = stop;
     }
     fused_decode_store(a, st, strip);

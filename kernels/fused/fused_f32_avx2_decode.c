@@ -9,6 +9,7 @@
  * back, a few side by side, and added to a row of sums that stays in the first cache. */
 #include "kernels/fused/fused_decode.h"
 #include "kernels/vec/score_tile_avx2.h"
+#include "kernels/vec/softcap_avx2.h"
 #include "kernels/vec/vec_avx2.h"
 
 enum {
@@ -108,6 +109,21 @@ static void score(fused_decode_state *st, const fused_decode_block *block)
 SATTN_INLINE __m256 real_keys(int n_keys, int j)
 {
     return _mm256_castsi256_ps(vec_tail_m8(n_keys - j));
+}
+
+static void slope(float *s, int n, const fused_decode_alibi *alibi)
+{
+    const __m256 slope = _mm256_set1_ps(alibi->slope);
+    const __m256 position = _mm256_set1_ps(alibi->position);
+    const __m256 steps = _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7);
+    for (int j = 0; j < n; j += LANES) {
+        const __m256i tail = vec_tail_m8(n - j);
+        const __m256 key = _mm256_add_ps(_mm256_set1_ps((float)j), steps);
+        const __m256 distance =
+            _mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_sub_ps(position, key));
+        const __m256 s_f32x8 = vec_load_tail_f32x8(s + j, tail);
+        vec_store_tail_f32x8(s + j, tail, _mm256_fmadd_ps(slope, distance, s_f32x8));
+    }
 }
 
 static void maximum(fused_decode_state *st, int n_keys)
@@ -373,6 +389,8 @@ void sattn_fused_f32_avx2_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
                                          .score = score,
+                                         .cap = vec_softcap,
+                                         .slope = slope,
                                          .maximum = maximum,
                                          .weigh = weigh,
                                          .exp = exp_of_one,

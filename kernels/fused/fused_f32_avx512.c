@@ -169,6 +169,8 @@ void sattn_fused_f32_avx512(const sattn_fused_args *args)
     static const fused_prefill_ops ops = {.lanes = LANES,
                                           .pack = prefill_pack,
                                           .score = score,
+                                          .cap = vec_softcap,
+                                          .slope = prefill_slope,
                                           .hide = prefill_hide,
                                           .bias = prefill_bias,
                                           .maximum = prefill_maximum,

@@ -8,6 +8,7 @@
  * short for enough chains of additions, the keys are dealt to 2 or 4 accumulators, by d_v alone. */
 #include "kernels/fused/fused_decode.h"
 #include "kernels/vec/score_tile_avx512.h"
+#include "kernels/vec/softcap_avx512.h"
 #include "kernels/vec/vec_avx512.h"
 
 enum {
@@ -127,6 +128,20 @@ static void score(fused_decode_state *st, const fused_decode_block *block)
     }
 }
 
+static void slope(float *s, int n, const fused_decode_alibi *alibi)
+{
+    const __m512 slope = _mm512_set1_ps(alibi->slope);
+    const __m512 position = _mm512_set1_ps(alibi->position);
+    const __m512 steps = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    for (int j = 0; j < n; j += LANES) {
+        const __mmask16 tail = vec_tail_m16(n - j);
+        const __m512 key = _mm512_add_ps(_mm512_set1_ps((float)j), steps);
+        const __m512 distance = _mm512_abs_ps(_mm512_sub_ps(position, key));
+        const __m512 s_f32x16 = vec_load_tail_f32x16(s + j, tail);
+        vec_store_tail_f32x16(s + j, tail, _mm512_fmadd_ps(slope, distance, s_f32x16));
+    }
+}
+
 static void maximum(fused_decode_state *st, int n_keys)
 {
     for (int r = 0; r < st->n_rows; ++r) {
@@ -207,7 +222,8 @@ SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 
     }
 }
 
-/* o += s v for n_vecs vectors of columns; key j goes to accumulator j % n_parts. */
+/* o += s v for n_vecs vectors of columns; key j goes to accumulator j % n_parts. Those of a column
+ * are added by halves, as in fused_decode.h. */
 SATTN_INLINE int av_tile(const av_step *step, const int n_rows, const int n_vecs, const int n_parts)
 {
     const int n_sums = n_rows * n_vecs;
@@ -235,9 +251,11 @@ SATTN_INLINE int av_tile(const av_step *step, const int n_rows, const int n_vecs
     for (int i = 0; i < n_sums; ++i) {
         float *const o = step->o + i / n_vecs * step->o_pitch + i % n_vecs * LANES;
         __m512 sum = acc[i];
-        SATTN_UNROLL(4)
-        for (int part = 1; part < n_parts; ++part)
-            sum = _mm512_add_ps(sum, acc[part * n_sums + i]);
+        if (n_parts == 2)
+            sum = _mm512_add_ps(sum, acc[n_sums + i]);
+        if (n_parts == 4)
+            sum = _mm512_add_ps(_mm512_add_ps(sum, acc[2 * n_sums + i]),
+                                _mm512_add_ps(acc[n_sums + i], acc[3 * n_sums + i]));
         _mm512_storeu_ps(o, _mm512_add_ps(_mm512_loadu_ps(o), sum));
     }
     return n_vecs;
@@ -335,6 +353,8 @@ void sattn_fused_f32_avx512_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
                                          .score = score,
+                                         .cap = vec_softcap,
+                                         .slope = slope,
                                          .maximum = maximum,
                                          .weigh = weigh,
                                          .exp = exp_of_one,

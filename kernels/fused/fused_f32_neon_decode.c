@@ -9,6 +9,7 @@
  * keys in order, whatever the tile. */
 #include "kernels/fused/fused_decode.h"
 #include "kernels/vec/score_tile_neon.h"
+#include "kernels/vec/softcap_neon.h"
 #include "kernels/vec/vec_neon.h"
 
 enum {
@@ -66,6 +67,19 @@ static void score(fused_decode_state *st, const fused_decode_block *block)
     }
 }
 
+static void slope(float *s, int n, const fused_decode_alibi *alibi)
+{
+    static const float steps[LANES] = {0, 1, 2, 3};
+    const float32x4_t slope = vdupq_n_f32(alibi->slope);
+    const float32x4_t position = vdupq_n_f32(alibi->position);
+    for (int j = 0; j < n; j += LANES) {
+        const float32x4_t key = vaddq_f32(vdupq_n_f32((float)j), vld1q_f32(steps));
+        const float32x4_t score = vec_load_tail_f32x4(s + j, n - j);
+        const float32x4_t sum = vfmaq_f32(score, slope, vabdq_f32(position, key));
+        vec_store_tail_f32x4(s + j, sum, n - j);
+    }
+}
+
 static void maximum(fused_decode_state *st, int n_keys)
 {
     const float32x4_t none = vdupq_n_f32(-INFINITY);
@@ -76,6 +90,13 @@ static void maximum(fused_decode_state *st, int n_keys)
             max = vmaxnmq_f32(max, vbslq_f32(vec_tail_m4(n_keys - j), vld1q_f32(s + j), none));
         st->block_max[r] = vmaxnmvq_f32(max);
     }
+}
+
+/* Sum over the lanes, by halves. */
+SATTN_INLINE float sum_of_lanes(float32x4_t v)
+{
+    const float32x2_t halves = vadd_f32(vget_low_f32(v), vget_high_f32(v));
+    return vget_lane_f32(halves, 0) + vget_lane_f32(halves, 1);
 }
 
 /* Lanes behind the last key hold a score that is nobody's; their weights are set to 0. */
@@ -91,7 +112,7 @@ static void weigh(fused_decode_state *st, int n_keys)
             sum = vaddq_f32(sum, p);
             vst1q_f32(s + j, p);
         }
-        st->row_sum[r] += vaddvq_f32(sum);
+        st->row_sum[r] += sum_of_lanes(sum);
     }
 }
 
@@ -210,6 +231,8 @@ void sattn_fused_f32_neon_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
                                          .score = score,
+                                         .cap = vec_softcap,
+                                         .slope = slope,
                                          .maximum = maximum,
                                          .weigh = weigh,
                                          .exp = exp_of_one,

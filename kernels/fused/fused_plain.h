@@ -11,8 +11,9 @@
  *   for each strip of up to PLAIN_ROWS rows
  *       q = scale * q
  *       for each block of up to SATTN_KEY_BLOCK keys, for each row
- *           s = q . k for the keys before the row's causal limit
- *           hide what the mask hides, add the bias
+ *           s = q . k for the keys that causal limit and window leave the row
+ *           softcap; ALiBi
+ *           hide what the mask hides, add its bias
  *           raise the reference value m where the block exceeds it by the lazy threshold
  *           p = exp(s - m); their sum, from zero, is added to the row's once
  *           o += p V, from zero, added once
@@ -20,12 +21,14 @@
  *
  * Online softmax: Milakov & Gimelshein 2018, algorithm 3; by blocks: FlashAttention-2, algorithm 1.
  *
- * Rows differ in where their keys end, never in what is done to a key, so neighbours do not change
- * a row's bits. */
+ * Rows differ in where their keys begin and end, never in what is done to a key, so neighbours do
+ * not change a row's bits. */
 #ifndef SATTN_KERNELS_FUSED_PLAIN_H
 #define SATTN_KERNELS_FUSED_PLAIN_H
 
 #include "kernels/fused/fused_strip.h"
+#include "kernels/vec/score_plain.h"
+#include "kernels/vec/softcap_plain.h"
 #include "kernels/vec/vec_plain.h"
 
 #include <math.h>
@@ -42,37 +45,21 @@ typedef struct plain_state {
     float *s;                  /* [SATTN_KEY_BLOCK] scores, then weights, of one row */
     float row_max[PLAIN_ROWS]; /* reference value m, -inf until a key was seen */
     float row_sum[PLAIN_ROWS];
-    bool seen[PLAIN_ROWS];
 } plain_state;
 
-/* s[j] = q . k_j for n keys */
-SATTN_INLINE void plain_score(float *s, const float *q, const float *k, int64_t k_stride, int n,
-                              int64_t d)
+/* ALiBi of row r and the n keys from `first` on. */
+SATTN_INLINE void plain_alibi(float *s, const fused_strip *strip, int r, int64_t first, int n)
 {
-    int j = 0;
-    for (; j + 4 <= n; j += 4, k += 4 * k_stride) {
-        const float *const k1 = k + k_stride;
-        const float *const k2 = k1 + k_stride;
-        const float *const k3 = k2 + k_stride;
-        float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
-        PLAIN_SIMD(reduction(+ : s0, s1, s2, s3))
-        for (int64_t x = 0; x < d; ++x) {
-            s0 = plain_multiply_add(q[x], k[x], s0);
-            s1 = plain_multiply_add(q[x], k1[x], s1);
-            s2 = plain_multiply_add(q[x], k2[x], s2);
-            s3 = plain_multiply_add(q[x], k3[x], s3);
-        }
-        s[j] = s0;
-        s[j + 1] = s1;
-        s[j + 2] = s2;
-        s[j + 3] = s3;
-    }
-    for (; j < n; ++j, k += k_stride) {
-        float sum = 0.0f;
-        PLAIN_SIMD(reduction(+ : sum))
-        for (int64_t x = 0; x < d; ++x)
-            sum = plain_multiply_add(q[x], k[x], sum);
-        s[j] = sum;
+    const float slope = strip->slope[r];
+    const int64_t query = strip->position[r];
+    if (sattn_alibi_is_near(query, first)) {
+        const int position = (int)(query - first);
+        PLAIN_SIMD()
+        for (int j = 0; j < n; ++j)
+            s[j] = plain_add_slope(s[j], slope, fabsf((float)(position - j)));
+    } else {
+        for (int j = 0; j < n; ++j)
+            s[j] = plain_add_slope(s[j], slope, sattn_alibi_distance(query, first + j));
     }
 }
 
@@ -115,16 +102,13 @@ SATTN_INLINE bool plain_bias(float *s, const float *bias, int64_t bias_stride, i
     return any != 0;
 }
 
-/* The largest of n scores, NaN passed over. By lanes, since a maximum over one variable is no
- * reduction to a compiler that honours NaN. Scores up to the next multiple of PLAIN_LANES are set
- * to -inf. */
-SATTN_INLINE float plain_max(float *s, int n)
+/* The largest of n scores, a multiple of PLAIN_LANES; NaN is passed over. By lanes, since a maximum
+ * over one variable is no reduction to a compiler that honours NaN. */
+SATTN_INLINE float plain_max(const float *s, int n)
 {
     float top[PLAIN_LANES];
     for (int lane = 0; lane < PLAIN_LANES; ++lane)
         top[lane] = -INFINITY;
-    for (int j = n; j % PLAIN_LANES != 0; ++j)
-        s[j] = -INFINITY;
     for (int j = 0; j < n; j += PLAIN_LANES) {
         PLAIN_SIMD()
         for (int lane = 0; lane < PLAIN_LANES; ++lane)
@@ -136,13 +120,35 @@ SATTN_INLINE float plain_max(float *s, int n)
     return max;
 }
 
+/* s = exp(s - m) for n scores, a multiple of PLAIN_LANES; returns their sum. Lanes are added by
+ * halves, so that it does not matter in which of them the keys begin (fused_decode.h). */
+SATTN_INLINE float plain_exp_sum(float *s, float m, int n)
+{
+    float part[PLAIN_LANES];
+    for (int lane = 0; lane < PLAIN_LANES; ++lane)
+        part[lane] = 0.0f;
+    for (int j = 0; j < n; j += PLAIN_LANES) {
+        PLAIN_SIMD()
+        for (int lane = 0; lane < PLAIN_LANES; ++lane) {
+            s[j + lane] = plain_exp(s[j + lane] - m);
+            part[lane] += s[j + lane];
+        }
+    }
+    for (int half = PLAIN_LANES / 2; half > 0; half /= 2)
+        for (int lane = 0; lane < half; ++lane)
+            part[lane] += part[lane + half];
+    return part[0];
+}
+
 /* Turns n scores into weights, raising row r's reference value where it is due. */
 SATTN_INLINE void plain_weigh(plain_state *st, int r, int n, int64_t d_v)
 {
     float *const s = st->s;
+    for (; n % PLAIN_LANES != 0; ++n)
+        s[n] = -INFINITY;
     const float block_max = plain_max(s, n);
     const float old_max = st->row_max[r];
-    if (block_max > old_max + SATTN_LAZY_THRESHOLD) {
+    if (block_max - old_max > SATTN_LAZY_THRESHOLD) { /* a sum may round up */
         const float factor = plain_exp(old_max - block_max);
         float *const o = st->o + r * d_v;
         PLAIN_SIMD()
@@ -153,13 +159,7 @@ SATTN_INLINE void plain_weigh(plain_state *st, int r, int n, int64_t d_v)
     }
     /* Before any score above -inf, -inf - m must be -inf, not NaN. */
     const float m = st->row_max[r] == -INFINITY ? 0.0f : st->row_max[r];
-    float sum = 0.0f;
-    PLAIN_SIMD(reduction(+ : sum))
-    for (int j = 0; j < n; ++j) {
-        s[j] = plain_exp(s[j] - m);
-        sum += s[j];
-    }
-    st->row_sum[r] += sum;
+    st->row_sum[r] += plain_exp_sum(s, m, n);
 }
 
 /* o += p V over n keys */
@@ -193,23 +193,27 @@ SATTN_INLINE void plain_accumulate(float *o, float *part, const float *p, const 
         o[y] += part[y];
 }
 
-/* Keys [first, first + n) for row r; they end before its causal limit. */
+/* Keys [first, first + n) for row r; causal limit and window hide none of them. */
 SATTN_INLINE void plain_block(const sattn_fused_args *a, plain_state *st, const fused_strip *strip,
                               int r, int64_t first, int n)
 {
     const int64_t at = first * a->visible.mask_key_stride;
-    plain_score(st->s, st->q + r * a->d, a->k + first * a->k_stride, a->k_stride, n, a->d);
+    float *const s = st->s;
+    plain_scores(s, st->q + r * a->d, a->k + first * a->k_stride, a->k_stride, n, a->d);
+    if (a->softcap != 0.0f)
+        plain_softcap(s, n, a->softcap);
+    if (a->visible.alibi_slopes)
+        plain_alibi(s, strip, r, first, n);
     bool visible = true;
     if (strip->mask_bool[r])
-        visible = plain_hide(st->s, strip->mask_bool[r] + at, a->visible.mask_key_stride, n);
+        visible = plain_hide(s, strip->mask_bool[r] + at, a->visible.mask_key_stride, n);
     else if (strip->mask_add[r])
-        visible = plain_bias(st->s, strip->mask_add[r] + at, a->visible.mask_key_stride, n);
+        visible = plain_bias(s, strip->mask_add[r] + at, a->visible.mask_key_stride, n);
     if (!visible)
         return;
-    st->seen[r] = true;
     plain_weigh(st, r, n, a->d_v);
-    plain_accumulate(st->o + r * a->d_v, st->part, st->s, a->v + first * a->v_stride, a->v_stride,
-                     n, a->d_v);
+    plain_accumulate(st->o + r * a->d_v, st->part, s, a->v + first * a->v_stride, a->v_stride, n,
+                     a->d_v);
 }
 
 SATTN_INLINE void plain_store(const sattn_fused_args *a, const plain_state *st,
@@ -217,8 +221,9 @@ SATTN_INLINE void plain_store(const sattn_fused_args *a, const plain_state *st,
 {
     const float *const o = st->o + r * a->d_v;
     float *const to = strip->o[r];
-    const float factor = fused_row_finish(a, strip, r, st->row_max[r], st->row_sum[r], st->seen[r]);
-    if (!st->seen[r]) {
+    const bool seen = fused_row_sees(a, strip, r, st->row_sum[r]);
+    const float factor = fused_row_finish(a, strip, r, st->row_max[r], st->row_sum[r], seen);
+    if (!seen) {
         for (int64_t y = 0; y < a->d_v; ++y)
             to[y] = 0.0f;
         return;
@@ -233,19 +238,19 @@ SATTN_INLINE void plain_strip(const sattn_fused_args *a, plain_state *st, const 
     for (int r = 0; r < strip->n_rows; ++r) {
         st->row_max[r] = -INFINITY;
         st->row_sum[r] = 0.0f;
-        st->seen[r] = false;
         for (int64_t y = 0; y < a->d_v; ++y)
             st->o[r * a->d_v + y] = 0.0f;
         PLAIN_SIMD()
         for (int64_t x = 0; x < a->d; ++x)
             st->q[r * a->d + x] = a->scale * strip->q[r][x];
     }
-    for (int64_t first = a->j0; first < strip->key_end_max;) {
+    for (int64_t first = strip->key_begin_min; first < strip->key_end_max;) {
         const int64_t next = (first / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
         for (int r = 0; r < strip->n_rows; ++r) {
+            const int64_t begin = strip->key_begin[r] > first ? strip->key_begin[r] : first;
             const int64_t end = strip->key_end[r] < next ? strip->key_end[r] : next;
-            if (first < end)
-                plain_block(a, st, strip, r, first, (int)(end - first));
+            if (begin < end)
+                plain_block(a, st, strip, r, begin, (int)(end - begin));
         }
         first = next;
     }

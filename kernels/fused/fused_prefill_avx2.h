@@ -9,6 +9,7 @@
 #define SATTN_KERNELS_FUSED_PREFILL_AVX2_H
 
 #include "kernels/fused/fused_prefill.h"
+#include "kernels/vec/softcap_avx2.h"
 #include "kernels/vec/vec_avx2.h"
 
 #include <string.h>
@@ -43,32 +44,59 @@ static inline void prefill_pack(const fused_prefill_state *st, const fused_strip
                               _mm256_set1_ps(scale));
 }
 
-static inline void prefill_hide(const fused_prefill_state *st, int n_keys)
+static inline void prefill_slope(const fused_prefill_state *st, int n_keys)
 {
     for (int vec = 0; vec < st->n_vec; ++vec) {
-        const int32_t *const ends = st->block_end + vec * LANES;
-        const __m256i end = _mm256_load_si256((const __m256i *)(const void *)ends);
-        int j = n_keys;
-        for (int r = 0; r < LANES; ++r)
-            j = ends[r] < j ? ends[r] : j;
-        for (; j < n_keys; ++j) {
-            float *const s = st->s_t + j * WIDTH + vec * LANES;
-            const __m256i visible = _mm256_cmpgt_epi32(end, _mm256_set1_epi32(j));
-            _mm256_store_ps(s, _mm256_blendv_ps(_mm256_set1_ps(-INFINITY), _mm256_load_ps(s),
-                                                _mm256_castsi256_ps(visible)));
+        const __m256 slope = _mm256_load_ps(st->slope + vec * LANES);
+        const __m256 position = _mm256_load_ps(st->position + vec * LANES);
+        float *s = st->s_t + vec * LANES;
+        for (int j = 0; j < n_keys; ++j, s += WIDTH) {
+            const __m256 key = _mm256_set1_ps((float)j);
+            const __m256 distance =
+                _mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_sub_ps(position, key));
+            _mm256_store_ps(s, _mm256_fmadd_ps(slope, distance, _mm256_load_ps(s)));
         }
     }
 }
 
-/* Adds the bias to one vector of scores, or hides them where it is -inf, whatever the score is.
- * Returns the lanes that stay visible. */
-SATTN_INLINE __m256 prefill_add_bias(float *s, __m256 bias)
+/* -inf into one vector of scores where key j of the block lies outside a row's limits. */
+SATTN_INLINE void prefill_hide_key(float *s, __m256i begin, __m256i end, int j)
+{
+    const __m256i key = _mm256_set1_epi32(j);
+    const __m256i inside =
+        _mm256_andnot_si256(_mm256_cmpgt_epi32(begin, key), _mm256_cmpgt_epi32(end, key));
+    _mm256_store_ps(s, _mm256_blendv_ps(_mm256_set1_ps(-INFINITY), _mm256_load_ps(s),
+                                        _mm256_castsi256_ps(inside)));
+}
+
+static inline void prefill_hide(const fused_prefill_state *st, int n_keys)
+{
+    for (int vec = 0; vec < st->n_vec; ++vec) {
+        const int32_t *const begins = st->block_begin + vec * LANES;
+        const int32_t *const ends = st->block_end + vec * LANES;
+        const __m256i begin = _mm256_load_si256((const __m256i *)(const void *)begins);
+        const __m256i end = _mm256_load_si256((const __m256i *)(const void *)ends);
+        float *const s = st->s_t + vec * LANES;
+        int last_begin = 0;
+        int first_end = n_keys;
+        for (int r = 0; r < LANES; ++r) {
+            last_begin = begins[r] > last_begin ? begins[r] : last_begin;
+            first_end = ends[r] < first_end ? ends[r] : first_end;
+        }
+        for (int j = 0; j < last_begin; ++j)
+            prefill_hide_key(s + j * WIDTH, begin, end, j);
+        for (int j = first_end; j < n_keys; ++j)
+            prefill_hide_key(s + j * WIDTH, begin, end, j);
+    }
+}
+
+/* Adds the bias to one vector of scores, or hides them where it is -inf, whatever the score is. */
+SATTN_INLINE void prefill_add_bias(float *s, __m256 bias)
 {
     const __m256 lowest = _mm256_set1_ps(-INFINITY);
     const __m256 visible = _mm256_cmp_ps(bias, lowest, _CMP_NEQ_UQ);
     const __m256 score = _mm256_add_ps(_mm256_load_ps(s), bias);
     _mm256_store_ps(s, _mm256_blendv_ps(lowest, score, visible));
-    return visible;
 }
 
 /* Bias of the n keys of one row from element `at` of its mask on, 1 <= n <= 8. An
@@ -94,24 +122,16 @@ SATTN_INLINE __m256 prefill_bias_keys(const fused_strip *strip, int r, int64_t a
 static inline void prefill_bias_shared(const fused_prefill_state *st, const fused_strip *strip,
                                        const fused_block *block)
 {
-    int first_visible = block->n_keys;
-    for (int j = block->n_keys - 1; j >= 0; --j) {
+    for (int j = 0; j < block->n_keys; ++j) {
         const float value = fused_strip_bias(strip, 0, (block->first + j) * block->mask_key_stride);
         for (int vec = 0; vec < st->n_vec; ++vec)
             prefill_add_bias(st->s_t + j * WIDTH + vec * LANES, _mm256_set1_ps(value));
-        first_visible = value != -INFINITY ? j : first_visible;
     }
-    for (int r = 0; r < strip->n_lanes; ++r)
-        st->seen[r] |= first_visible < st->block_end[r];
 }
 
 static inline void prefill_bias_rows(const fused_prefill_state *st, const fused_strip *strip,
                                      const fused_block *block, int vec)
 {
-    __m256i *const end_at = (__m256i *)(void *)(st->block_end + vec * LANES);
-    __m256i *const seen_at = (__m256i *)(void *)(st->seen + vec * LANES);
-    const __m256i end = _mm256_load_si256(end_at);
-    __m256i seen = _mm256_load_si256(seen_at);
     for (int first = 0; first < block->n_keys; first += LANES) {
         const int64_t at = (block->first + first) * block->mask_key_stride;
         const int n = block->n_keys - first < LANES ? block->n_keys - first : LANES;
@@ -126,13 +146,9 @@ static inline void prefill_bias_rows(const fused_prefill_state *st, const fused_
         for (int i = 0; i < 8; ++i) {
             if (i >= n)
                 break;
-            float *const s = st->s_t + (first + i) * WIDTH + vec * LANES;
-            const __m256i causal = _mm256_cmpgt_epi32(end, _mm256_set1_epi32(first + i));
-            const __m256i visible = _mm256_castps_si256(prefill_add_bias(s, tile[i]));
-            seen = _mm256_or_si256(seen, _mm256_and_si256(visible, causal));
+            prefill_add_bias(st->s_t + (first + i) * WIDTH + vec * LANES, tile[i]);
         }
     }
-    _mm256_store_si256(seen_at, seen);
 }
 
 static inline void prefill_bias(const fused_prefill_state *st, const fused_strip *strip,
@@ -176,7 +192,8 @@ SATTN_INLINE __m256 prefill_raise_max(const fused_prefill_state *st, int vec)
         _mm256_store_ps(row_sum, _mm256_mul_ps(_mm256_load_ps(row_sum), factor));
         for (int64_t y = 0; y < st->d_v; ++y) {
             float *const o = st->o_t + y * WIDTH + vec * LANES;
-            _mm256_store_ps(o, _mm256_mul_ps(_mm256_load_ps(o), factor));
+            const __m256 product = _mm256_mul_ps(_mm256_load_ps(o), factor);
+            _mm256_store_ps(o, _mm256_add_ps(product, _mm256_setzero_ps())); /* no -0 */
         }
     }
     return _mm256_and_ps(max, _mm256_cmp_ps(max, lowest, _CMP_NEQ_UQ));

@@ -9,6 +9,7 @@
 #define SATTN_KERNELS_FUSED_PREFILL_AVX512_H
 
 #include "kernels/fused/fused_prefill.h"
+#include "kernels/vec/softcap_avx512.h"
 #include "kernels/vec/vec_avx512.h"
 
 enum {
@@ -41,10 +42,31 @@ static inline void prefill_pack(const fused_prefill_state *st, const fused_strip
                               _mm512_set1_ps(scale));
 }
 
+static inline void prefill_slope(const fused_prefill_state *st, int n_keys)
+{
+    for (int vec = 0; vec < st->n_vec; ++vec) {
+        const __m512 slope = _mm512_load_ps(st->slope + vec * LANES);
+        const __m512 position = _mm512_load_ps(st->position + vec * LANES);
+        float *s = st->s_t + vec * LANES;
+        for (int j = 0; j < n_keys; ++j, s += WIDTH) {
+            const __m512 key = _mm512_set1_ps((float)j);
+            const __m512 distance = _mm512_abs_ps(_mm512_sub_ps(position, key));
+            _mm512_store_ps(s, _mm512_fmadd_ps(slope, distance, _mm512_load_ps(s)));
+        }
+    }
+}
+
 static inline void prefill_hide(const fused_prefill_state *st, int n_keys)
 {
     for (int vec = 0; vec < st->n_vec; ++vec) {
+        const __m512i begin = _mm512_load_si512(st->block_begin + vec * LANES);
         const __m512i end = _mm512_load_si512(st->block_end + vec * LANES);
+        const int last_begin = _mm512_reduce_max_epi32(begin);
+        for (int j = 0; j < last_begin; ++j) {
+            const __mmask16 hidden = _mm512_cmpgt_epi32_mask(begin, _mm512_set1_epi32(j));
+            _mm512_mask_store_ps(st->s_t + j * WIDTH + vec * LANES, hidden,
+                                 _mm512_set1_ps(-INFINITY));
+        }
         for (int j = _mm512_reduce_min_epi32(end); j < n_keys; ++j) {
             const __mmask16 hidden = _mm512_cmple_epi32_mask(end, _mm512_set1_epi32(j));
             _mm512_mask_store_ps(st->s_t + j * WIDTH + vec * LANES, hidden,
@@ -53,14 +75,12 @@ static inline void prefill_hide(const fused_prefill_state *st, int n_keys)
     }
 }
 
-/* Adds the bias to one vector of scores, or hides them where it is -inf, whatever the score is.
- * Returns the lanes that stay visible. */
-SATTN_INLINE __mmask16 prefill_add_bias(float *s, __m512 bias)
+/* Adds the bias to one vector of scores, or hides them where it is -inf, whatever the score is. */
+SATTN_INLINE void prefill_add_bias(float *s, __m512 bias)
 {
     const __m512 lowest = _mm512_set1_ps(-INFINITY);
     const __mmask16 visible = _mm512_cmp_ps_mask(bias, lowest, _CMP_NEQ_UQ);
     _mm512_store_ps(s, _mm512_mask_add_ps(lowest, visible, _mm512_load_ps(s), bias));
-    return visible;
 }
 
 /* Bias of the keys in `keys` of one row, from element `at` of its mask on. An additive mask is as
@@ -80,22 +100,16 @@ SATTN_INLINE __m512 prefill_bias_keys(const fused_strip *strip, int r, int64_t a
 static inline void prefill_bias_shared(const fused_prefill_state *st, const fused_strip *strip,
                                        const fused_block *block)
 {
-    int first_visible = block->n_keys;
-    for (int j = block->n_keys - 1; j >= 0; --j) {
+    for (int j = 0; j < block->n_keys; ++j) {
         const float value = fused_strip_bias(strip, 0, (block->first + j) * block->mask_key_stride);
         for (int vec = 0; vec < st->n_vec; ++vec)
             prefill_add_bias(st->s_t + j * WIDTH + vec * LANES, _mm512_set1_ps(value));
-        first_visible = value != -INFINITY ? j : first_visible;
     }
-    for (int r = 0; r < strip->n_lanes; ++r)
-        st->seen[r] |= first_visible < st->block_end[r];
 }
 
 static inline void prefill_bias_rows(const fused_prefill_state *st, const fused_strip *strip,
                                      const fused_block *block, int vec)
 {
-    const __m512i end = _mm512_load_si512(st->block_end + vec * LANES);
-    __mmask16 seen = 0;
     for (int first = 0; first < block->n_keys; first += LANES) {
         const int64_t at = (block->first + first) * block->mask_key_stride;
         const int n = block->n_keys - first < LANES ? block->n_keys - first : LANES;
@@ -110,13 +124,9 @@ static inline void prefill_bias_rows(const fused_prefill_state *st, const fused_
         for (int i = 0; i < 16; ++i) {
             if (i >= n)
                 break;
-            float *const s = st->s_t + (first + i) * WIDTH + vec * LANES;
-            const __mmask16 causal = _mm512_cmpgt_epi32_mask(end, _mm512_set1_epi32(first + i));
-            seen |= (__mmask16)(prefill_add_bias(s, tile[i]) & causal);
+            prefill_add_bias(st->s_t + (first + i) * WIDTH + vec * LANES, tile[i]);
         }
     }
-    int32_t *const flags = st->seen + vec * LANES;
-    _mm512_mask_store_epi32(flags, seen, _mm512_set1_epi32(1));
 }
 
 static inline void prefill_bias(const fused_prefill_state *st, const fused_strip *strip,
@@ -162,7 +172,8 @@ SATTN_INLINE __m512 prefill_raise_max(const fused_prefill_state *st, int vec)
         for (int64_t y = 0; y < st->d_v; ++y) {
             float *const o = st->o_t + y * WIDTH + vec * LANES;
             const __m512 value = _mm512_load_ps(o);
-            _mm512_store_ps(o, _mm512_mask_mul_ps(value, rescaled, value, factor));
+            const __m512 product = _mm512_mask_mul_ps(value, rescaled, value, factor);
+            _mm512_store_ps(o, _mm512_add_ps(product, _mm512_setzero_ps())); /* no -0 */
         }
     }
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(max, lowest, _CMP_NEQ_UQ), max);

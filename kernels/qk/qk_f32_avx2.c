@@ -6,8 +6,8 @@
  *          of 16 registers; per feature 6 broadcasts and 2 loads for 12 FMA.
  * Tails    a rest of up to 8 keys takes one vector, stores of the last vector are masked; rows are
  *          dealt evenly to tiles of at most 6. */
-#include "kernels/qk/qk_cap_avx2.h"
 #include "kernels/qk/qk_prefill.h"
+#include "kernels/vec/softcap_avx2.h"
 #include "kernels/vec/vec_avx2.h"
 
 sattn_qk_fn sattn_qk_f32_avx2;
@@ -88,6 +88,7 @@ static void score(const qk_panel *panel)
 
 void sattn_qk_f32_avx2(const sattn_qk_args *args)
 {
-    static const qk_prefill_ops ops = {.width = WIDTH, .pack = pack, .score = score, .cap = qk_cap};
+    static const qk_prefill_ops ops = {
+        .width = WIDTH, .pack = pack, .score = score, .cap = vec_softcap};
     qk_prefill(args, &ops);
 }

@@ -4,9 +4,9 @@
  *
  * The method is in qk_decode.h. 8 accumulators, for 1 row x 8 keys, 2 x 4 or 4 x 2 (3 x 2), each
  * over all features, then one transposing reduction. */
-#include "kernels/qk/qk_cap_avx2.h"
 #include "kernels/qk/qk_decode.h"
 #include "kernels/vec/score_tile_avx2.h"
+#include "kernels/vec/softcap_avx2.h"
 #include "kernels/vec/vec_avx2.h"
 
 enum {
@@ -107,6 +107,6 @@ static void score(const qk_decode_group *group)
 
 void sattn_qk_f32_avx2_decode(const sattn_qk_args *args)
 {
-    static const qk_decode_ops ops = {.lanes = LANES, .score = score, .cap = qk_cap};
+    static const qk_decode_ops ops = {.lanes = LANES, .score = score, .cap = vec_softcap};
     qk_decode(args, &ops);
 }

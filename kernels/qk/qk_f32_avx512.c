@@ -11,8 +11,8 @@
  *          is not aligned begins.
  * Tails    a rest of up to 16 keys takes one vector, stores of the last vector are masked; rows are
  *          dealt evenly to tiles of at most 8. */
-#include "kernels/qk/qk_cap_avx512.h"
 #include "kernels/qk/qk_prefill.h"
+#include "kernels/vec/softcap_avx512.h"
 #include "kernels/vec/vec_avx512.h"
 
 sattn_qk_fn sattn_qk_f32_avx512;
@@ -97,6 +97,7 @@ static void score(const qk_panel *panel)
 
 void sattn_qk_f32_avx512(const sattn_qk_args *args)
 {
-    static const qk_prefill_ops ops = {.width = WIDTH, .pack = pack, .score = score, .cap = qk_cap};
+    static const qk_prefill_ops ops = {
+        .width = WIDTH, .pack = pack, .score = score, .cap = vec_softcap};
     qk_prefill(args, &ops);
 }

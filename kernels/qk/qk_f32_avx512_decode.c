@@ -4,9 +4,9 @@
  *
  * The method is in qk_decode.h. 16 accumulators, for 1 row x 16 keys, 2 x 8 or 4 x 4 (3 x 4), each
  * over all features, then one transposing reduction. */
-#include "kernels/qk/qk_cap_avx512.h"
 #include "kernels/qk/qk_decode.h"
 #include "kernels/vec/score_tile_avx512.h"
+#include "kernels/vec/softcap_avx512.h"
 #include "kernels/vec/vec_avx512.h"
 
 enum {
@@ -144,6 +144,6 @@ static void score(const qk_decode_group *group)
 
 void sattn_qk_f32_avx512_decode(const sattn_qk_args *args)
 {
-    static const qk_decode_ops ops = {.lanes = LANES, .score = score, .cap = qk_cap};
+    static const qk_decode_ops ops = {.lanes = LANES, .score = score, .cap = vec_softcap};
     qk_decode(args, &ops);
 }

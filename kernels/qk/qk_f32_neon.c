@@ -7,8 +7,8 @@
  *          element), so nothing is broadcast: 26 of 32 registers.
  * Tails    a rest of up to 4 keys takes one vector, the last vector is stored lane by lane if need
  *          be; rows are dealt evenly to tiles of at most 8. */
-#include "kernels/qk/qk_cap_neon.h"
 #include "kernels/qk/qk_prefill.h"
+#include "kernels/vec/softcap_neon.h"
 #include "kernels/vec/vec_neon.h"
 
 sattn_qk_fn sattn_qk_f32_neon;
@@ -99,6 +99,7 @@ static void score(const qk_panel *panel)
 
 void sattn_qk_f32_neon(const sattn_qk_args *args)
 {
-    static const qk_prefill_ops ops = {.width = WIDTH, .pack = pack, .score = score, .cap = qk_cap};
+    static const qk_prefill_ops ops = {
+        .width = WIDTH, .pack = pack, .score = score, .cap = vec_softcap};
     qk_prefill(args, &ops);
 }

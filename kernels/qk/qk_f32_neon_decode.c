@@ -4,9 +4,9 @@
  *
  * The method is in qk_decode.h. Rows x keys accumulators, 1 x 8, 2 x 8, 3 x 4 or 4 x 4, each over
  * all features, then pairwise additions. */
-#include "kernels/qk/qk_cap_neon.h"
 #include "kernels/qk/qk_decode.h"
 #include "kernels/vec/score_tile_neon.h"
+#include "kernels/vec/softcap_neon.h"
 #include "kernels/vec/vec_neon.h"
 
 enum { LANES = 4 };
@@ -47,6 +47,6 @@ static void score(const qk_decode_group *group)
 
 void sattn_qk_f32_neon_decode(const sattn_qk_args *args)
 {
-    static const qk_decode_ops ops = {.lanes = LANES, .score = score, .cap = qk_cap};
+    static const qk_decode_ops ops = {.lanes = LANES, .score = score, .cap = vec_softcap};
     qk_decode(args, &ops);
 }

@@ -19,69 +19,17 @@
 #define SATTN_KERNELS_QK_PLAIN_H
 
 #include "kernels/qk/qk_strip.h"
+#include "kernels/vec/score_plain.h"
+#include "kernels/vec/softcap_plain.h"
 #include "kernels/vec/vec_plain.h"
-
-enum { PLAIN_KEYS = 4 }; /* that share a read of q */
-
-/* s[j] = q . k_j for n = 1 .. 4 keys. Behind the last, that again: one loop for every rest gives
- * every score the same chain of additions. */
-SATTN_INLINE void plain_score(float *s, const float *q, const float *k, int64_t k_stride, int n,
-                              int64_t d)
-{
-    const float *const k1 = k + (n > 1 ? k_stride : 0);
-    const float *const k2 = k1 + (n > 2 ? k_stride : 0);
-    const float *const k3 = k2 + (n > 3 ? k_stride : 0);
-    float s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
-    PLAIN_SIMD(reduction(+ : s0, s1, s2, s3))
-    for (int64_t x = 0; x < d; ++x) {
-        s0 = plain_multiply_add(q[x], k[x], s0);
-        s1 = plain_multiply_add(q[x], k1[x], s1);
-        s2 = plain_multiply_add(q[x], k2[x], s2);
-        s3 = plain_multiply_add(q[x], k3[x], s3);
-    }
-    s[0] = s0;
-    if (n > 1)
-        s[1] = s1;
-    if (n > 2)
-        s[2] = s2;
-    if (n > 3)
-        s[3] = s3;
-}
-
-/* A capped score, or the score itself where the quotient is small. Chosen by bits: a compiler that
- * honours traps moves arithmetic that only one choice needs into a branch, and then does not
- * vectorise. */
-SATTN_INLINE float plain_capped(float score, float softcap)
-{
-    const float share = score / softcap;
-    const float capped = softcap * plain_tanh(share);
-    const uint32_t is_small = fabsf(share) < QK_CAP_SMALL ? UINT32_MAX : 0;
-    uint32_t bits, score_bits;
-    memcpy(&bits, &capped, sizeof bits);
-    memcpy(&score_bits, &score, sizeof score_bits);
-    bits = (score_bits & is_small) | (bits & ~is_small);
-    float result;
-    memcpy(&result, &bits, sizeof result);
-    return result;
-}
-
-SATTN_INLINE void plain_cap(float *s, int n, float softcap)
-{
-    PLAIN_SIMD()
-    for (int j = 0; j < n; ++j)
-        s[j] = plain_capped(s[j], softcap);
-}
 
 /* Keys [first, first + n) for one row. */
 SATTN_INLINE void plain_block(const sattn_qk_args *a, float *s, const float *q, int64_t first,
                               int n)
 {
-    const float *const k = a->k + first * a->k_stride;
-    for (int j = 0; j < n; j += PLAIN_KEYS)
-        plain_score(s + first + j, q, k + j * a->k_stride, a->k_stride,
-                    n - j < PLAIN_KEYS ? n - j : PLAIN_KEYS, a->d);
+    plain_scores(s + first, q, a->k + first * a->k_stride, a->k_stride, n, a->d);
     if (a->softcap != 0.0f)
-        plain_cap(s + first, n, a->softcap);
+        plain_softcap(s + first, n, a->softcap);
 }
 
 SATTN_INLINE void qk_plain(const sattn_qk_args *a)

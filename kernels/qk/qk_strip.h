@@ -12,11 +12,6 @@
 
 enum { QK_STRIP_ROWS = SATTN_TILE_QUERIES_MAX };
 
-/* Below this quotient softcap * tanh(s / softcap) is s: tanh(x) = x (1 - x^2 / 3 + ...), and a
- * third of 2^-26 is less than half a unit of f32. Taking s as it is also spares it a quotient below
- * the normal numbers, which would have lost digits. */
-#define QK_CAP_SMALL 0x1p-13f
-
 typedef struct qk_strip {
     int n_rows;
     const float *q[QK_STRIP_ROWS];

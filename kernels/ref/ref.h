@@ -16,7 +16,8 @@
 #include <stdint.h>
 
 /* One query row against the keys [key_begin, key_end); keys outside are never read. All strides are
- * in elements. */
+ * in elements. A score or a logit, biased by ALiBi and then by the mask, that f32 has no number for
+ * is infinite, as in a kernel. */
 typedef struct sattn_ref_row_args {
     const float *q; /* [d]          */
     const float *k; /* [.., d],   row 0 is key 0 */
@@ -26,6 +27,8 @@ typedef struct sattn_ref_row_args {
     int64_t key_begin, key_end; /* what length, causal limit and window leave; may be empty */
     double scale;
     double softcap;           /* 0 = off */
+    double alibi_slope;       /* -alibi_slope * |position - j| is added; 0 = off */
+    int64_t position;         /* of the query among the keys, i + causal_offset; any int64_t */
     const uint8_t *mask_bool; /* NULL, or the row's entry of key 0; nonzero = attend */
     const float *mask_add;    /* NULL, or the same, additive; -inf hides */
     int64_t mask_key_stride;  /* 1, or 0 = broadcast */
@@ -60,20 +63,23 @@ double sattn_ref_score(const float *q, const float *k, int64_t d, double scale, 
 typedef struct sattn_ref_scores {
     const float *s; /* at key 0 */
     int64_t key_begin, key_end;
+    double alibi_slope;
+    int64_t position;
     const uint8_t *mask_bool;
     const float *mask_add;
     int64_t mask_key_stride;
+    bool has_sink;
+    double sink;
 } sattn_ref_scores;
 
-/* Whether the mask lets key j through, and its score plus bias; -inf where it is hidden. A sum that
- * f32 has no number for is infinite, as in a kernel. */
+/* Whether the mask lets key j through, and its score plus bias; -inf where it is hidden. */
 bool sattn_ref_scores_visible(const sattn_ref_scores *row, int64_t j);
 double sattn_ref_logit(const sattn_ref_scores *row, int64_t j);
 
 /* What turns a logit into a weight: p = exp(logit - max) / sum. */
 typedef struct sattn_ref_softmax {
-    double max; /* over the visible keys; -inf if there is none */
-    double sum; /* of exp(logit - max); 0 where max is -inf or is_nan */
+    double max; /* over the visible keys and the sink; -inf if there is none */
+    double sum; /* of exp(logit - max), the sink's too; 0 where max is -inf or is_nan */
     int64_t n_visible;
     bool is_nan; /* a NaN or +inf logit, or none above -inf although keys are visible */
 } sattn_ref_softmax;

@@ -2,7 +2,7 @@
  *
  * ref_f64.c: the oracle. One row of attention as the textbook has it, in numbered passes:
  *
- *   1. s_j = scale q . k_j, softcapped, plus bias, for every visible key; the largest of them
+ *   1. s_j = cap(scale q . k_j) - slope |position - j| + mask_j for every visible key; the largest
  *   2. p_j = exp(s_j - max); their sum, the sink's term included
  *   3. p_j /= sum; log-sum-exp = max + log sum
  *   4. o_y = sum_j p_j v_jy, and the same with |v_jy|
@@ -40,6 +40,28 @@ static inline double ref_total(const ref_sum *sum)
     return isfinite(sum->high) ? sum->high + sum->low : sum->high;
 }
 
+/* A value that f32 has no number for is infinite, as in a kernel. */
+static inline double ref_overflow(double value)
+{
+    return isinf((float)value) ? (double)(float)value : value;
+}
+
+/* |a - b|: it may be too large for int64_t, but not for uint64_t. */
+static inline double ref_distance(int64_t a, int64_t b)
+{
+    return a > b ? (double)((uint64_t)a - (uint64_t)b) : (double)((uint64_t)b - (uint64_t)a);
+}
+
+/* What ALiBi and an additive mask, where there is one, make of a score, in this order. */
+static inline double ref_bias(double score, double slope, int64_t position, int64_t j,
+                              const float *mask_add)
+{
+    double logit = ref_overflow(score);
+    if (slope != 0)
+        logit = ref_overflow(logit - slope * ref_distance(position, j));
+    return mask_add ? ref_overflow(logit + (double)*mask_add) : logit;
+}
+
 double sattn_ref_score(const float *q, const float *k, int64_t d, double scale, double softcap,
                        double *size)
 {
@@ -67,8 +89,8 @@ static void ref_score(const sattn_ref_row_args *a, sattn_ref_row_result *r)
         if (sattn_ref_is_visible(a, j)) {
             logit = sattn_ref_score(a->q, a->k + j * a->k_stride, a->d, a->scale, a->softcap,
                                     &dot_size);
-            if (a->mask_add)
-                logit += (double)a->mask_add[j * a->mask_key_stride];
+            logit = ref_bias(logit, a->alibi_slope, a->position, j,
+                             a->mask_add ? a->mask_add + j * a->mask_key_stride : NULL);
             ++r->n_visible;
         }
         r->weights[at] = logit;
@@ -168,15 +190,13 @@ double sattn_ref_logit(const sattn_ref_scores *row, int64_t j)
 {
     if (!sattn_ref_scores_visible(row, j))
         return -INFINITY;
-    double logit = (double)row->s[j];
-    if (row->mask_add)
-        logit += (double)row->mask_add[j * row->mask_key_stride];
-    return isinf((float)logit) ? (double)(float)logit : logit;
+    const float *const mask = row->mask_add ? row->mask_add + j * row->mask_key_stride : NULL;
+    return ref_bias((double)row->s[j], row->alibi_slope, row->position, j, mask);
 }
 
 sattn_ref_softmax sattn_ref_softmax_of(const sattn_ref_scores *row)
 {
-    sattn_ref_softmax r = {.max = -INFINITY};
+    sattn_ref_softmax r = {.max = row->has_sink ? row->sink : -INFINITY};
     for (int64_t j = row->key_begin; j < row->key_end; ++j) {
         if (!sattn_ref_scores_visible(row, j))
             continue;
@@ -187,13 +207,15 @@ sattn_ref_softmax sattn_ref_softmax_of(const sattn_ref_scores *row)
         if (logit > r.max)
             r.max = logit;
     }
-    if (r.max == INFINITY || (r.max == -INFINITY && r.n_visible > 0))
+    if (isnan(r.max) || r.max == INFINITY || (r.max == -INFINITY && r.n_visible > 0))
         r.is_nan = true;
-    if (r.is_nan || r.n_visible == 0)
+    if (r.is_nan || r.max == -INFINITY)
         return r;
     ref_sum sum = {0};
     for (int64_t j = row->key_begin; j < row->key_end; ++j)
         ref_add(&sum, exp(sattn_ref_logit(row, j) - r.max));
+    if (row->has_sink)
+        ref_add(&sum, exp(row->sink - r.max));
     r.sum = ref_total(&sum);
     return r;
 }

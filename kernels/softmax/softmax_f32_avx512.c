@@ -148,6 +148,16 @@ static void flat(const float *s, float *p, int64_t n, float *row_max, float *row
     }
 }
 
+SATTN_NOINLINE void with_alibi(const sattn_softmax_args *args)
+{
+    static const softmax_ops ops = {.lanes = LANES,
+                                    .slope = slope,
+                                    .maximum = alibi_maximum,
+                                    .weigh = alibi_weigh,
+                                    .scale = scale};
+    softmax_rows(args, &ops);
+}
+
 void sattn_softmax_f32_avx512(const sattn_softmax_args *args)
 {
     static const softmax_ops ops = {.lanes = LANES,
@@ -157,5 +167,8 @@ void sattn_softmax_f32_avx512(const sattn_softmax_args *args)
                                     .flat = flat,
                                     .flat_rows = ROWS,
                                     .flat_min = LANES};
-    softmax_rows(args, &ops);
+    if (args->visible.alibi_slopes)
+        with_alibi(args);
+    else
+        softmax_rows(args, &ops);
 }

@@ -133,6 +133,16 @@ static void flat(const float *s, float *p, int64_t n, float *row_max, float *row
         vst1q_f32(row_sum, vbslq_f32(vceqzq_f32(sum), vdupq_n_f32(1.0f), sum));
 }
 
+SATTN_NOINLINE void with_alibi(const sattn_softmax_args *args)
+{
+    static const softmax_ops ops = {.lanes = LANES,
+                                    .slope = slope,
+                                    .maximum = alibi_maximum,
+                                    .weigh = alibi_weigh,
+                                    .scale = scale};
+    softmax_rows(args, &ops);
+}
+
 void sattn_softmax_f32_neon(const sattn_softmax_args *args)
 {
     static const softmax_ops ops = {.lanes = LANES,
@@ -142,5 +152,8 @@ void sattn_softmax_f32_neon(const sattn_softmax_args *args)
                                     .flat = flat,
                                     .flat_rows = ROWS,
                                     .flat_min = LANES};
-    softmax_rows(args, &ops);
+    if (args->visible.alibi_slopes)
+        with_alibi(args);
+    else
+        softmax_rows(args, &ops);
 }

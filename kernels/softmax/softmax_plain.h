@@ -24,12 +24,24 @@ enum {
 #endif
 };
 
+SATTN_NOINLINE void plain_slope(const softmax_row *row, const softmax_cut *cut)
+{
+    const float *const raw = row->raw + cut->begin;
+    float *const to = row->tile + (cut->begin - row->origin);
+    const float slope = row->slope;
+    const int32_t position = (int32_t)(row->position - cut->begin);
+    const int32_t n = (int32_t)(cut->end - cut->begin);
+    PLAIN_SIMD()
+    for (int32_t j = 0; j < n; ++j)
+        to[j] = plain_add_slope(raw[j], slope, fabsf((float)(position - j)));
+}
+
 /* Scores [begin, end) of the key block at column `block`, with bias and mask, -inf where hidden and
  * around them: in `tile`, or where they lie. At [j - block]. */
 SATTN_INLINE const float *plain_scores(const softmax_row *row, int64_t block, int64_t begin,
                                        int64_t end, float *tile)
 {
-    const float *const s = row->s + block;
+    const float *const s = softmax_scores(*row, block);
     const int first = (int)(begin - block);
     const int stop = (int)(end - block);
     if (row->mask == SOFTMAX_UNMASKED && first == 0 && stop == SATTN_KEY_BLOCK)
@@ -161,11 +173,24 @@ static inline void plain_scale(const softmax_row *row, const softmax_cut *cut, f
     }
 }
 
+SATTN_NOINLINE void plain_with_alibi(const sattn_softmax_args *args)
+{
+    static const softmax_ops ops = {.lanes = 1,
+                                    .slope = plain_slope,
+                                    .maximum = plain_maximum,
+                                    .weigh = plain_weigh,
+                                    .scale = plain_scale};
+    softmax_rows(args, &ops);
+}
+
 SATTN_INLINE void softmax_plain(const sattn_softmax_args *args)
 {
     static const softmax_ops ops = {
         .lanes = 1, .maximum = plain_maximum, .weigh = plain_weigh, .scale = plain_scale};
-    softmax_rows(args, &ops);
+    if (args->visible.alibi_slopes)
+        plain_with_alibi(args);
+    else
+        softmax_rows(args, &ops);
 }
 
 #endif

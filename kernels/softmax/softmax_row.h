@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-/* What stands between a score and its exp. */
+/* The mask that stands between a score and its exp. */
 typedef enum softmax_mask {
     SOFTMAX_UNMASKED,
     SOFTMAX_BOOL,  /* mask_bool[j] */
@@ -35,7 +35,7 @@ typedef struct softmax_cut {
 } softmax_cut;
 
 typedef struct softmax_row {
-    const float *s; /* at column 0, like the pointers below */
+    const float *s; /* at column 0, like the pointers below; the tile, with ALiBi */
     float *p;
     const uint8_t *mask_bool;
     const float *mask_add;
@@ -45,6 +45,15 @@ typedef struct softmax_row {
                          is read outside. */
     float max, sum;   /* -inf and 0 until they are known */
     int64_t stat;     /* index into row_max and row_sum */
+    bool has_alibi;   /* else the next are not set */
+    bool is_near;     /* float and int32_t hold all distances, those of lanes beside the keys too */
+    float slope;      /* what the distance is multiplied by: minus the slope of the head */
+    int64_t position; /* of the query among the keys */
+    int64_t origin;   /* the column where the tile begins */
+    const float *raw; /* scores as they came */
+    float *tile; /* of one cut: the scores with their bias. A vector that had to be moved to end
+                    with the row has its place at body_end all the same, so every vector is read
+                    as it was stored. */
 } softmax_row;
 
 SATTN_INLINE softmax_cut softmax_cut_of(int64_t n_columns, int64_t begin, int64_t end, int lanes)
@@ -61,7 +70,7 @@ SATTN_INLINE softmax_cut softmax_cut_of(int64_t n_columns, int64_t begin, int64_
 
 /* Query row i of head g. */
 SATTN_INLINE void softmax_row_open(softmax_row *row, const sattn_softmax_args *a, int64_t g,
-                                   int64_t i, int lanes)
+                                   int64_t i, int lanes, const bool has_alibi)
 {
     const sattn_visibility *const visible = &a->visible;
     row->s = a->s + g * a->s_group_stride + i * a->s_stride;
@@ -88,7 +97,28 @@ SATTN_INLINE void softmax_row_open(softmax_row *row, const sattn_softmax_args *a
         if (hides_all)
             keys.begin = keys.end = 0;
     }
+    row->has_alibi = has_alibi;
+    if (has_alibi) {
+        row->raw = row->s;
+        row->s = row->tile = a->scratch;
+        row->slope = -visible->alibi_slopes[g];
+        row->position = sattn_add_held(visible->causal_offset, i);
+        row->is_near = sattn_alibi_is_near(row->position, keys.begin) &&
+                       sattn_alibi_is_near(row->position, keys.end);
+    }
     row->keys = softmax_cut_of(row->n_columns, keys.begin, keys.end, lanes);
+}
+
+/* The scores from column j on. */
+SATTN_INLINE const float *softmax_scores(softmax_row row, int64_t j)
+{
+    return row.has_alibi ? row.s + (j - row.origin) : row.s + j;
+}
+
+/* The scores of the tail's vector. */
+SATTN_INLINE const float *softmax_tail_scores(softmax_row row, softmax_cut cut)
+{
+    return softmax_scores(row, row.has_alibi ? cut.body_end : cut.tail);
 }
 
 /* Whether the mask lets key j through. */

@@ -4,7 +4,8 @@
  *
  *   for each row, with the keys that length, causal limit and window leave it
  *       for each chunk of up to SOFTMAX_CHUNK keys
- *           m_c = max s                        bias and mask are read along with s
+ *           s = s - slope |position - j|       with ALiBi, into a tile
+ *           m_c = max s                        with bias and mask as s is read
  *           p = exp(s - m_c), l_c = sum p      the same, and once more
  *       m = max m_c,  l = sum exp(m_c - m) l_c
  *       for each chunk
@@ -33,14 +34,17 @@
 #include <string.h>
 
 enum {
-    SOFTMAX_CHUNK = 4096,      /* keys; scores and weights of a chunk are 16 KiB each */
-    SOFTMAX_FLAT_VECTORS = 28, /* of a row in a flat run, at most */
-    SOFTMAX_RING = 4,          /* rows: the three under way, as a power of two */
+    SOFTMAX_CHUNK = 4096, /* keys; scores and weights of a chunk are 16 KiB each */
+    SOFTMAX_TILE = SOFTMAX_CHUNK + SATTN_KEY_BLOCK, /* floats, of the chunk and a tail */
+    SOFTMAX_FLAT_VECTORS = 28,                      /* of a row in a flat run, at most */
+    SOFTMAX_RING = 4, /* rows: the three under way, as a power of two */
 };
 
 /* The steps of a row, or of one chunk of it: the keys of `cut`. */
 typedef struct softmax_ops {
     int lanes; /* by which rows are cut */
+    /* tile = raw + slope * distance, of a row that is_near; NULL: without ALiBi */
+    void (*slope)(const softmax_row *row, const softmax_cut *cut);
     /* The largest of the visible scores, NaN passed over; -inf if there is none. */
     float (*maximum)(const softmax_row *row, const softmax_cut *cut);
     /* p = exp(s - base), +0 where hidden; returns their sum. Where vectors are stored whole, +0
@@ -56,38 +60,74 @@ typedef struct softmax_ops {
     int flat_min; /* columns */
 } softmax_ops;
 
-/* Two steps with the kind of mask as an argument, a constant once inlined. */
-typedef float softmax_maximum_fn(softmax_row row, softmax_cut cut, softmax_mask mask);
-typedef float softmax_weigh_fn(softmax_row row, softmax_cut cut, float base, softmax_mask mask);
+/* Two steps with mask and ALiBi as arguments, constants once inlined. */
+typedef float softmax_maximum_fn(softmax_row row, softmax_cut cut, const softmax_mask mask,
+                                 const bool has_alibi);
+typedef float softmax_weigh_fn(softmax_row row, softmax_cut cut, float base,
+                               const softmax_mask mask, const bool has_alibi);
 
 SATTN_INLINE float softmax_maximum_by_mask(softmax_maximum_fn *maximum_of, const softmax_row *row,
-                                           const softmax_cut *cut)
+                                           const softmax_cut *cut, const bool has_alibi)
 {
     switch (row->mask) {
     case SOFTMAX_BOOL:
-        return maximum_of(*row, *cut, SOFTMAX_BOOL);
+        return maximum_of(*row, *cut, SOFTMAX_BOOL, has_alibi);
     case SOFTMAX_BIAS:
-        return maximum_of(*row, *cut, SOFTMAX_BIAS);
+        return maximum_of(*row, *cut, SOFTMAX_BIAS, has_alibi);
     case SOFTMAX_SHIFT:
-        return maximum_of(*row, *cut, SOFTMAX_SHIFT);
+        return maximum_of(*row, *cut, SOFTMAX_SHIFT, has_alibi);
     default:
-        return maximum_of(*row, *cut, SOFTMAX_UNMASKED);
+        return maximum_of(*row, *cut, SOFTMAX_UNMASKED, has_alibi);
     }
 }
 
 SATTN_INLINE float softmax_weigh_by_mask(softmax_weigh_fn *weigh_of, const softmax_row *row,
-                                         const softmax_cut *cut, float base)
+                                         const softmax_cut *cut, float base, const bool has_alibi)
 {
     switch (row->mask) {
     case SOFTMAX_BOOL:
-        return weigh_of(*row, *cut, base, SOFTMAX_BOOL);
+        return weigh_of(*row, *cut, base, SOFTMAX_BOOL, has_alibi);
     case SOFTMAX_BIAS:
-        return weigh_of(*row, *cut, base, SOFTMAX_BIAS);
+        return weigh_of(*row, *cut, base, SOFTMAX_BIAS, has_alibi);
     case SOFTMAX_SHIFT:
-        return weigh_of(*row, *cut, base, SOFTMAX_SHIFT);
+        return weigh_of(*row, *cut, base, SOFTMAX_SHIFT, has_alibi);
     default:
-        return weigh_of(*row, *cut, base, SOFTMAX_UNMASKED);
+        return weigh_of(*row, *cut, base, SOFTMAX_UNMASKED, has_alibi);
     }
+}
+
+/* ALiBi of the keys [begin, end), of which none need be near. */
+SATTN_INLINE void softmax_slope_keys(const softmax_row *row, float *to, int64_t begin, int64_t end)
+{
+    for (int64_t j = begin; j < end; ++j) {
+        SATTN_KEEP_ORDER(); /* no vectors: in what is rare they would only take up room */
+        const float distance = sattn_alibi_distance(row->position, j);
+        to[j - begin] = plain_add_slope(row->raw[j], row->slope, distance);
+    }
+}
+
+SATTN_NOINLINE void softmax_slope_far(const softmax_row *row, const softmax_cut *cut)
+{
+    const int64_t end = cut->has_tail ? cut->body_end : cut->end;
+    softmax_slope_keys(row, row->tile + (cut->begin - row->origin), cut->begin, end);
+    if (cut->has_tail) {
+        const int64_t begin = cut->tail > cut->begin ? cut->tail : cut->begin;
+        float *const tail = row->tile + (cut->body_end - row->origin);
+        softmax_slope_keys(row, tail + (begin - cut->tail), begin, cut->end);
+    }
+}
+
+/* The maximum of a cut, whose scores lie where row->s says from then on. */
+SATTN_INLINE float softmax_maximum(const softmax_ops *ops, softmax_row *row, const softmax_cut *cut)
+{
+    if (ops->slope) {
+        row->origin = cut->begin - cut->begin % SATTN_KEY_BLOCK;
+        if (row->is_near)
+            ops->slope(row, cut);
+        else
+            softmax_slope_far(row, cut);
+    }
+    return ops->maximum(row, cut);
 }
 
 /* Maximum and sum of one chunk. */
@@ -148,9 +188,9 @@ SATTN_INLINE void softmax_rows_short(const sattn_softmax_args *a, const softmax_
         if (r > 0 && r <= n_rows && weighed->keys.begin < weighed->keys.end)
             weighed->sum = ops->weigh(weighed, &weighed->keys, softmax_base(weighed->max));
         if (r < n_rows) {
-            softmax_row_open(opened, a, g, i, ops->lanes);
+            softmax_row_open(opened, a, g, i, ops->lanes, ops->slope != NULL);
             if (opened->keys.begin < opened->keys.end)
-                opened->max = ops->maximum(opened, &opened->keys);
+                opened->max = softmax_maximum(ops, opened, &opened->keys);
             if (++i == a->i1) {
                 i = i_first;
                 ++g;
@@ -181,7 +221,7 @@ SATTN_INLINE void softmax_row_long(const softmax_ops *ops, softmax_row *row, sof
     const int64_t n_chunks = (row->keys.end - 1) / SOFTMAX_CHUNK - first + 1;
     for (int64_t c = 0; c < n_chunks; ++c) {
         const softmax_cut cut = softmax_chunk_cut(row, first + c, ops->lanes);
-        const float max = ops->maximum(row, &cut);
+        const float max = softmax_maximum(ops, row, &cut);
         chunks[c].max = max;
         chunks[c].sum = ops->weigh(row, &cut, softmax_base(max));
         row->max = max > row->max ? max : row->max;
@@ -201,12 +241,13 @@ SATTN_INLINE void softmax_row_long(const softmax_ops *ops, softmax_row *row, sof
 
 SATTN_INLINE void softmax_rows_long(const sattn_softmax_args *a, const softmax_ops *ops)
 {
+    float *const tile = a->scratch;
     for (int64_t g = 0; g < a->n_group; ++g) {
         for (int64_t i = a->i0; i < a->i1; ++i) {
             softmax_row row;
-            softmax_row_open(&row, a, g, i, ops->lanes);
+            softmax_row_open(&row, a, g, i, ops->lanes, ops->slope != NULL);
             if (row.keys.begin < row.keys.end)
-                softmax_row_long(ops, &row, a->scratch);
+                softmax_row_long(ops, &row, (softmax_chunk *)(void *)(tile + SOFTMAX_TILE));
             softmax_row_finish(a, &row);
         }
     }

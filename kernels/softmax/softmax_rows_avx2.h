@@ -40,9 +40,10 @@ SATTN_INLINE __m256 biased(__m256 s, __m256 bias)
     return _mm256_blendv_ps(lowest, _mm256_add_ps(s, bias), visible);
 }
 
-/* Scores of the keys in [begin, end) among j .. j + 7 with bias and mask, -inf in all other lanes.
- */
-SATTN_INLINE __m256 load_lanes(softmax_row row, softmax_cut cut, int64_t j, softmax_mask mask)
+/* Scores of the keys in [begin, end) among j .. j + 7, which begin at `scores`, with bias and mask,
+ * -inf in all other lanes. */
+SATTN_INLINE __m256 load_lanes(softmax_row row, softmax_cut cut, const float *scores, int64_t j,
+                               const softmax_mask mask)
 {
     const __m256 lowest = _mm256_set1_ps(-INFINITY);
     __m256i lanes = lanes_between(j, cut.begin, cut.end);
@@ -53,7 +54,7 @@ SATTN_INLINE __m256 load_lanes(softmax_row row, softmax_cut cut, int64_t j, soft
                 bytes[lane] = row.mask_bool[j + lane];
         lanes = lanes_of_bytes(_mm_loadl_epi64((const __m128i *)(const void *)bytes));
     }
-    const __m256 read = vec_load_tail_f32x8(row.s + j, lanes);
+    const __m256 read = vec_load_tail_f32x8(scores, lanes);
     const __m256 s = _mm256_blendv_ps(lowest, read, _mm256_castsi256_ps(lanes));
     if (mask == SOFTMAX_SHIFT)
         return _mm256_add_ps(s, _mm256_set1_ps(row.mask_add[0]));
@@ -64,9 +65,9 @@ SATTN_INLINE __m256 load_lanes(softmax_row row, softmax_cut cut, int64_t j, soft
 }
 
 /* The same where all eight keys are in [begin, end). */
-SATTN_INLINE __m256 load_whole(softmax_row row, int64_t j, softmax_mask mask)
+SATTN_INLINE __m256 load_whole(softmax_row row, int64_t j, const softmax_mask mask)
 {
-    const __m256 s = _mm256_loadu_ps(row.s + j);
+    const __m256 s = _mm256_loadu_ps(softmax_scores(row, j));
     if (mask == SOFTMAX_UNMASKED)
         return s;
     if (mask == SOFTMAX_SHIFT)
@@ -84,16 +85,19 @@ SATTN_INLINE __m256 raise(__m256 top, __m256 s)
     return _mm256_max_ps(s, top);
 }
 
-SATTN_INLINE float maximum_of(softmax_row row, softmax_cut cut, softmax_mask mask)
+SATTN_INLINE float maximum_of(softmax_row row, softmax_cut cut, const softmax_mask mask,
+                              const bool has_alibi)
 {
+    row.has_alibi = has_alibi; /* a constant from here on */
     __m256 top[MAXIMA];
     SATTN_UNROLL(4)
     for (int u = 0; u < MAXIMA; ++u)
         top[u] = _mm256_set1_ps(-INFINITY);
     if (cut.has_head)
-        top[0] = raise(top[0], load_lanes(row, cut, cut.first, mask));
+        top[0] =
+            raise(top[0], load_lanes(row, cut, softmax_scores(row, cut.first), cut.first, mask));
     if (cut.has_tail)
-        top[1] = raise(top[1], load_lanes(row, cut, cut.tail, mask));
+        top[1] = raise(top[1], load_lanes(row, cut, softmax_tail_scores(row, cut), cut.tail, mask));
     int64_t j = cut.body;
     for (; j + MAXIMA * LANES <= cut.body_end; j += MAXIMA * LANES) {
         SATTN_UNROLL(4)
@@ -108,7 +112,12 @@ SATTN_INLINE float maximum_of(softmax_row row, softmax_cut cut, softmax_mask mas
 
 static inline float maximum(const softmax_row *row, const softmax_cut *cut)
 {
-    return softmax_maximum_by_mask(maximum_of, row, cut);
+    return softmax_maximum_by_mask(maximum_of, row, cut, false);
+}
+
+static inline float alibi_maximum(const softmax_row *row, const softmax_cut *cut)
+{
+    return softmax_maximum_by_mask(maximum_of, row, cut, true);
 }
 
 /* The weights at columns j .. j + 7, as far as the row reaches. */
@@ -153,7 +162,7 @@ SATTN_INLINE __m256 turned_back(__m256 p, int64_t by, int64_t n)
 
 /* Weights of n whole vectors, at most STEP, added to `part` one after the other. */
 SATTN_INLINE __m256 weigh_vectors(softmax_row row, int64_t j, __m256 base, __m256 part, int n,
-                                  softmax_mask mask)
+                                  const softmax_mask mask)
 {
     __m256 p[STEP];
     SATTN_UNROLL(4)
@@ -167,16 +176,18 @@ SATTN_INLINE __m256 weigh_vectors(softmax_row row, int64_t j, __m256 base, __m25
     return part;
 }
 
-SATTN_INLINE float weigh_of(softmax_row row, softmax_cut cut, float base_value, softmax_mask mask)
+SATTN_INLINE float weigh_of(softmax_row row, softmax_cut cut, float base_value,
+                            const softmax_mask mask, const bool has_alibi)
 {
+    row.has_alibi = has_alibi; /* a constant from here on */
     const __m256 base = _mm256_set1_ps(base_value);
     __m256 sum = _mm256_setzero_ps();
     __m256 part = _mm256_setzero_ps(); /* of one key block */
     __m256 tail = _mm256_setzero_ps();
     if (cut.has_tail)
-        tail = load_lanes(row, cut, cut.tail, mask);
+        tail = load_lanes(row, cut, softmax_tail_scores(row, cut), cut.tail, mask);
     if (cut.has_head) {
-        const __m256 s = load_lanes(row, cut, cut.first, mask);
+        const __m256 s = load_lanes(row, cut, softmax_scores(row, cut.first), cut.first, mask);
         part = vec_exp_f32x8(_mm256_sub_ps(s, base));
         store_columns(row, cut.first, part);
     }
@@ -206,7 +217,51 @@ SATTN_INLINE float weigh_of(softmax_row row, softmax_cut cut, float base_value, 
 
 static inline float weigh(const softmax_row *row, const softmax_cut *cut, float base)
 {
-    return softmax_weigh_by_mask(weigh_of, row, cut, base);
+    return softmax_weigh_by_mask(weigh_of, row, cut, base, false);
+}
+
+static inline float alibi_weigh(const softmax_row *row, const softmax_cut *cut, float base)
+{
+    return softmax_weigh_by_mask(weigh_of, row, cut, base, true);
+}
+
+/* The eight scores from j + u * LANES on, less slope times distance; one conversion serves all u.
+ */
+SATTN_INLINE __m256 sloped(__m256 s, softmax_row row, int64_t j, const int u)
+{
+    const __m256 lane = _mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256 key = _mm256_add_ps(lane, _mm256_set1_ps((float)(u * LANES)));
+    const __m256 ahead = _mm256_sub_ps(_mm256_set1_ps((float)(int)(row.position - j)), key);
+    const __m256 distance = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), ahead);
+    return _mm256_fmadd_ps(_mm256_set1_ps(row.slope), distance, s);
+}
+
+/* Raw scores of the keys in [begin, end) among j .. j + 7, 0 in all other lanes. */
+SATTN_INLINE __m256 load_raw(softmax_row row, const softmax_cut *cut, int64_t j)
+{
+    return vec_load_tail_f32x8(row.raw + j, lanes_between(j, cut->begin, cut->end));
+}
+
+SATTN_NOINLINE void slope(const softmax_row *of, const softmax_cut *cut)
+{
+    const softmax_row row = *of;
+    if (cut->has_head)
+        _mm256_store_ps(row.tile + (cut->first - row.origin),
+                        sloped(load_raw(row, cut, cut->first), row, cut->first, 0));
+    if (cut->has_tail)
+        _mm256_store_ps(row.tile + (cut->body_end - row.origin),
+                        sloped(load_raw(row, cut, cut->tail), row, cut->tail, 0));
+    int64_t j = cut->body;
+    float *to = row.tile + (j - row.origin);
+    for (; j + STEP * LANES <= cut->body_end; j += STEP * LANES, to += STEP * LANES) {
+        SATTN_UNROLL(4)
+        for (int u = 0; u < STEP; ++u) {
+            const __m256 s = _mm256_loadu_ps(row.raw + j + u * LANES);
+            _mm256_store_ps(to + u * LANES, sloped(s, row, j, u));
+        }
+    }
+    for (; j < cut->body_end; j += LANES, to += LANES)
+        _mm256_store_ps(to, sloped(_mm256_loadu_ps(row.raw + j), row, j, 0));
 }
 
 SATTN_INLINE __m256 scaled(__m256 p, __m256 factor, __m256 least, bool has_least)

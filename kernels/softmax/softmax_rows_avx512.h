@@ -20,18 +20,20 @@ enum {
     STEP = SATTN_KEY_BLOCK / LANES, /* vectors per turn of the loops that store */
 };
 
-/* Scores of keys j .. j + 15 for the lanes in `lanes` with bias and mask, -inf in all others. */
-SATTN_INLINE __m512 load_lanes(softmax_row row, int64_t j, __mmask16 lanes, softmax_mask mask)
+/* Scores of keys j .. j + 15, which begin at `scores`, for the lanes in `lanes` with bias and mask,
+ * -inf in all others. */
+SATTN_INLINE __m512 load_lanes(softmax_row row, const float *scores, int64_t j, __mmask16 lanes,
+                               const softmax_mask mask)
 {
     const __m512 lowest = _mm512_set1_ps(-INFINITY);
     if (mask == SOFTMAX_BOOL) {
         const __m128i bytes = _mm_maskz_loadu_epi8(lanes, row.mask_bool + j);
-        return _mm512_mask_loadu_ps(lowest, _mm_test_epi8_mask(bytes, bytes), row.s + j);
+        lanes = _mm_test_epi8_mask(bytes, bytes);
     }
-    const __m512 s = _mm512_mask_loadu_ps(lowest, lanes, row.s + j);
+    const __m512 s = _mm512_mask_loadu_ps(lowest, lanes, scores);
     if (mask == SOFTMAX_SHIFT)
         return _mm512_add_ps(s, _mm512_set1_ps(row.mask_add[0]));
-    if (mask == SOFTMAX_UNMASKED)
+    if (mask != SOFTMAX_BIAS)
         return s;
     const __m512 bias = _mm512_mask_loadu_ps(lowest, lanes, row.mask_add + j);
     const __mmask16 visible = _mm512_cmp_ps_mask(bias, lowest, _CMP_NEQ_UQ);
@@ -39,10 +41,10 @@ SATTN_INLINE __m512 load_lanes(softmax_row row, int64_t j, __mmask16 lanes, soft
 }
 
 /* The same for all lanes. */
-SATTN_INLINE __m512 load_whole(softmax_row row, int64_t j, softmax_mask mask)
+SATTN_INLINE __m512 load_whole(softmax_row row, int64_t j, const softmax_mask mask)
 {
     const __m512 lowest = _mm512_set1_ps(-INFINITY);
-    const __m512 s = _mm512_loadu_ps(row.s + j);
+    const __m512 s = _mm512_loadu_ps(softmax_scores(row, j));
     if (mask == SOFTMAX_UNMASKED)
         return s;
     if (mask == SOFTMAX_SHIFT)
@@ -68,19 +70,23 @@ SATTN_INLINE __m512 raise(__m512 top, __m512 s)
     return _mm512_max_ps(s, top);
 }
 
-SATTN_INLINE float maximum_of(softmax_row row, softmax_cut cut, softmax_mask mask)
+SATTN_INLINE float maximum_of(softmax_row row, softmax_cut cut, const softmax_mask mask,
+                              const bool has_alibi)
 {
+    row.has_alibi = has_alibi; /* a constant from here on */
     __m512 top[MAXIMA];
     SATTN_UNROLL(4)
     for (int u = 0; u < MAXIMA; ++u)
         top[u] = _mm512_set1_ps(-INFINITY);
     if (cut.has_head) {
         const __mmask16 lanes = lanes_between(cut.first, cut.begin, cut.end);
-        top[0] = raise(top[0], load_lanes(row, cut.first, lanes, mask));
+        top[0] =
+            raise(top[0], load_lanes(row, softmax_scores(row, cut.first), cut.first, lanes, mask));
     }
     if (cut.has_tail) {
         const __mmask16 lanes = lanes_between(cut.tail, cut.begin, cut.end);
-        top[1] = raise(top[1], load_lanes(row, cut.tail, lanes, mask));
+        top[1] =
+            raise(top[1], load_lanes(row, softmax_tail_scores(row, cut), cut.tail, lanes, mask));
     }
     int64_t j = cut.body;
     for (; j + MAXIMA * LANES <= cut.body_end; j += MAXIMA * LANES) {
@@ -96,7 +102,12 @@ SATTN_INLINE float maximum_of(softmax_row row, softmax_cut cut, softmax_mask mas
 
 static inline float maximum(const softmax_row *row, const softmax_cut *cut)
 {
-    return softmax_maximum_by_mask(maximum_of, row, cut);
+    return softmax_maximum_by_mask(maximum_of, row, cut, false);
+}
+
+static inline float alibi_maximum(const softmax_row *row, const softmax_cut *cut)
+{
+    return softmax_maximum_by_mask(maximum_of, row, cut, true);
 }
 
 /* The weights at columns j .. j + 15, as far as the row reaches. */
@@ -125,7 +136,7 @@ SATTN_INLINE __m512 turned_back(__m512 p, int64_t by, int64_t n)
 
 /* Weights of n whole vectors, at most STEP, added to `part` one after the other. */
 SATTN_INLINE __m512 weigh_vectors(softmax_row row, int64_t j, __m512 base, __m512 part, int n,
-                                  softmax_mask mask)
+                                  const softmax_mask mask)
 {
     __m512 p[STEP];
     SATTN_UNROLL(8)
@@ -139,17 +150,20 @@ SATTN_INLINE __m512 weigh_vectors(softmax_row row, int64_t j, __m512 base, __m51
     return part;
 }
 
-SATTN_INLINE float weigh_of(softmax_row row, softmax_cut cut, float base_value, softmax_mask mask)
+SATTN_INLINE float weigh_of(softmax_row row, softmax_cut cut, float base_value,
+                            const softmax_mask mask, const bool has_alibi)
 {
+    row.has_alibi = has_alibi; /* a constant from here on */
     const __m512 base = _mm512_set1_ps(base_value);
     __m512 sum = _mm512_setzero_ps();
     __m512 part = _mm512_setzero_ps(); /* of one key block */
     __m512 tail = _mm512_setzero_ps();
     if (cut.has_tail)
-        tail = load_lanes(row, cut.tail, lanes_between(cut.tail, cut.begin, cut.end), mask);
+        tail = load_lanes(row, softmax_tail_scores(row, cut), cut.tail,
+                          lanes_between(cut.tail, cut.begin, cut.end), mask);
     if (cut.has_head) {
-        const __m512 s =
-            load_lanes(row, cut.first, lanes_between(cut.first, cut.begin, cut.end), mask);
+        const __m512 s = load_lanes(row, softmax_scores(row, cut.first), cut.first,
+                                    lanes_between(cut.first, cut.begin, cut.end), mask);
         part = vec_exp_f32x16(_mm512_sub_ps(s, base));
         store_columns(row, cut.first, part);
     }
@@ -179,7 +193,50 @@ SATTN_INLINE float weigh_of(softmax_row row, softmax_cut cut, float base_value, 
 
 static inline float weigh(const softmax_row *row, const softmax_cut *cut, float base)
 {
-    return softmax_weigh_by_mask(weigh_of, row, cut, base);
+    return softmax_weigh_by_mask(weigh_of, row, cut, base, false);
+}
+
+static inline float alibi_weigh(const softmax_row *row, const softmax_cut *cut, float base)
+{
+    return softmax_weigh_by_mask(weigh_of, row, cut, base, true);
+}
+
+/* The sixteen scores from j + u * LANES on, less slope times distance; one conversion serves all u.
+ */
+SATTN_INLINE __m512 sloped(__m512 s, softmax_row row, int64_t j, const int u)
+{
+    const __m512 lane = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512 key = _mm512_add_ps(lane, _mm512_set1_ps((float)(u * LANES)));
+    const __m512 ahead = _mm512_sub_ps(_mm512_set1_ps((float)(int)(row.position - j)), key);
+    return _mm512_fmadd_ps(_mm512_set1_ps(row.slope), _mm512_abs_ps(ahead), s);
+}
+
+/* Raw scores of the keys in [begin, end) among j .. j + 15, 0 in all other lanes. */
+SATTN_INLINE __m512 load_raw(softmax_row row, const softmax_cut *cut, int64_t j)
+{
+    return vec_load_tail_f32x16(row.raw + j, lanes_between(j, cut->begin, cut->end));
+}
+
+SATTN_NOINLINE void slope(const softmax_row *of, const softmax_cut *cut)
+{
+    const softmax_row row = *of;
+    if (cut->has_head)
+        _mm512_store_ps(row.tile + (cut->first - row.origin),
+                        sloped(load_raw(row, cut, cut->first), row, cut->first, 0));
+    if (cut->has_tail)
+        _mm512_store_ps(row.tile + (cut->body_end - row.origin),
+                        sloped(load_raw(row, cut, cut->tail), row, cut->tail, 0));
+    int64_t j = cut->body;
+    float *to = row.tile + (j - row.origin);
+    for (; j + STEP * LANES <= cut->body_end; j += STEP * LANES, to += STEP * LANES) {
+        SATTN_UNROLL(8)
+        for (int u = 0; u < STEP; ++u) {
+            const __m512 s = _mm512_loadu_ps(row.raw + j + u * LANES);
+            _mm512_store_ps(to + u * LANES, sloped(s, row, j, u));
+        }
+    }
+    for (; j < cut->body_end; j += LANES, to += LANES)
+        _mm512_store_ps(to, sloped(_mm512_loadu_ps(row.raw + j), row, j, 0));
 }
 
 SATTN_INLINE __m512 scaled(__m512 p, __m512 factor, __m512 least, bool has_least)

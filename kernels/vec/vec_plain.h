@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * vec_plain.h: what the plain C bodies (<op>_plain.h) share: words that let a compiler vectorise
- * them, exp and tanh. No intrinsics here.
+ * them, ALiBi, exp and tanh. No intrinsics here.
  *
  * A body is compiled once with vectorization off, as the strict scalar kernel, and once per ISA, as
  * what the compiler makes of it (`autovec`). */
@@ -43,6 +43,17 @@ SATTN_INLINE float plain_multiply_add(float a, float b, float c)
     return fmaf(a, b, c);
 #else
     return a * b + c;
+#endif
+}
+
+/* ALiBi: score + slope * distance, rounded once; without FMA by way of double, where the product is
+ * exact. */
+SATTN_INLINE float plain_add_slope(float score, float slope, float distance)
+{
+#if PLAIN_HAS_FMA
+    return plain_multiply_add(slope, distance, score);
+#else
+    return (float)((double)score + (double)slope * (double)distance);
 #endif
 }
 
@@ -89,11 +100,28 @@ SATTN_INLINE float plain_power(uint32_t exponent)
     return power;
 }
 
+/* `yes` or `no`. By their bits: where one of them is costly, or makes a constant of what follows, a
+ * compiler makes a branch of ?:, and then does not vectorise; without vectors ?: is the quicker. */
+SATTN_INLINE float plain_select(bool takes_yes, float yes, float no)
+{
+#ifdef PLAIN_SCALAR
+    return takes_yes ? yes : no;
+#else
+    const uint32_t mask = takes_yes ? 0xffffffffu : 0;
+    uint32_t yes_bits, no_bits;
+    memcpy(&yes_bits, &yes, sizeof yes_bits);
+    memcpy(&no_bits, &no, sizeof no_bits);
+    yes_bits = (yes_bits & mask) | (no_bits & ~mask);
+    memcpy(&yes, &yes_bits, sizeof yes);
+    return yes;
+#endif
+}
+
 /* exp(x) by exp_full_poly.h, over all of f32; a NaN stays one. */
 SATTN_INLINE float plain_exp_full(float x)
 {
-    const float held = x < SATTN_EXP_FULL_LOWEST ? SATTN_EXP_FULL_LOWEST : x;
-    const float t = held > SATTN_EXP_FULL_HIGHEST ? SATTN_EXP_FULL_HIGHEST : held;
+    const float held = plain_select(x < SATTN_EXP_FULL_LOWEST, SATTN_EXP_FULL_LOWEST, x);
+    const float t = plain_select(held > SATTN_EXP_FULL_HIGHEST, SATTN_EXP_FULL_HIGHEST, held);
     const float shifted = plain_multiply_add(t, SATTN_EXP_FULL_LOG2E, SATTN_EXP_FULL_MAGIC);
     const float n = shifted - SATTN_EXP_FULL_MAGIC;
     float r = plain_multiply_add(n, -SATTN_LN2_HI, t);
@@ -121,21 +149,6 @@ SATTN_INLINE float plain_add_exponent(float x, float shifted)
     memcpy(&x, &bits, sizeof x);
     return x;
 }
-
-#ifndef PLAIN_SCALAR
-/* `yes` or `no`, by their bits: where one of them is costly, a compiler makes a branch of ?:, and
- * then does not vectorise. */
-SATTN_INLINE float plain_select(bool takes_yes, float yes, float no)
-{
-    const uint32_t mask = takes_yes ? 0xffffffffu : 0;
-    uint32_t yes_bits, no_bits;
-    memcpy(&yes_bits, &yes, sizeof yes_bits);
-    memcpy(&no_bits, &no, sizeof no_bits);
-    yes_bits = (yes_bits & mask) | (no_bits & ~mask);
-    memcpy(&yes, &yes_bits, sizeof yes);
-    return yes;
-}
-#endif
 
 /* tanh(x) by tanh_poly.h, over all of f32. A NaN compares below the border, and x^3 takes it on. */
 SATTN_INLINE float plain_tanh(float x)

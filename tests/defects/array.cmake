@@ -23,8 +23,8 @@ sattn_defect(limit_too_early KERNELS ${tanhs} FILE kernels/vec/tanh_poly.h GROUP
 # ---- scalar
 set(plain FILE kernels/vec/vec_plain.h)
 sattn_defect(nan_lost KERNELS sattn_exp_f32_scalar ${plain} GROUP specials
-  FROM [[const float held = x < SATTN_EXP_FULL_LOWEST ? SATTN_EXP_FULL_LOWEST : x;]]
-  TO [[const float held = x > SATTN_EXP_FULL_LOWEST ? x : SATTN_EXP_FULL_LOWEST;]])
+  FROM [[plain_select(x < SATTN_EXP_FULL_LOWEST, SATTN_EXP_FULL_LOWEST, x)]]
+  TO [[plain_select(x > SATTN_EXP_FULL_LOWEST, x, SATTN_EXP_FULL_LOWEST)]])
 sattn_defect(sign_lost KERNELS sattn_tanh_f32_scalar ${plain} GROUP lengths
   FROM [[return copysignf(size, x);]] TO [[return x < -1.0f ? -size : size;]])
 sattn_defect(last_element_dropped KERNELS sattn_exp_f32_scalar FILE kernels/exp/exp_plain.h

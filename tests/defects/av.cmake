@@ -4,12 +4,13 @@
 set(scalar sattn_av_f32_scalar)
 set(vector sattn_av_f32_avx2 sattn_av_f32_avx512 sattn_av_f32_neon)
 
-# ---- av_tiles.h
+# ---- av_strip.h, av_tiles.h
+set(strip KERNELS ${vector} FILE kernels/av/av_strip.h)
 set(tiles KERNELS ${vector} FILE kernels/av/av_tiles.h)
 
-sattn_defect(weights_of_the_first_head ${tiles} GROUP groups
+sattn_defect(weights_of_the_first_head ${strip} GROUP groups
   FROM [[a->p + g * a->p_group_stride + i * a->p_stride;]] TO [[a->p + i * a->p_stride;]])
-sattn_defect(output_row_stride_ignored ${tiles} GROUP layouts
+sattn_defect(output_row_stride_ignored ${strip} GROUP layouts
   FROM [[a->o + g * a->o_group_stride + i * a->o_stride;]]
   TO [[a->o + g * a->o_group_stride + i * a->d_v;]])
 sattn_defect(v_row_stride_ignored ${tiles} GROUP layouts
@@ -17,7 +18,7 @@ sattn_defect(v_row_stride_ignored ${tiles} GROUP layouts
                           .v_stride = a->v_stride,]]
   TO [[.v = a->v + block.begin * a->v_stride,
                           .v_stride = a->d_v,]])
-sattn_defect(head_of_next_strip ${tiles} GROUP groups
+sattn_defect(head_of_next_strip ${strip} GROUP groups
   FROM [[int64_t g = first % a->n_group;]] TO [[int64_t g = 0;]])
 sattn_defect(block_before_overwritten ${tiles} GROUP keys
   FROM [[.p = s->p + first_row,]] TO [[.is_first = true, .p = s->p + first_row,]])
@@ -26,7 +27,7 @@ sattn_defect(last_block_missing ${tiles} GROUP tiles
   TO [[j < s->some.end && (j == s->some.begin || j + 1 < s->some.end);) {]])
 sattn_defect(weights_from_the_start_of_the_row ${tiles} GROUP keys
   FROM [[.p_at = block.begin,]] TO [[.p_at = 0,]])
-sattn_defect(limits_of_the_last_row_for_all ${tiles} GROUP causal
+sattn_defect(limits_of_the_last_row_for_all ${strip} GROUP causal
   FROM [[s->all.end = keys.end < s->all.end ? keys.end : s->all.end;]]
   TO [[s->all.end = keys.end;]])
 sattn_defect(keys_of_the_first_row_for_the_tile ${tiles} GROUP causal
@@ -34,11 +35,53 @@ sattn_defect(keys_of_the_first_row_for_the_tile ${tiles} GROUP causal
   TO [[keys.end = keys.end > block.begin ? keys.end : row.end;]])
 sattn_defect(window_begin_ignored ${tiles} GROUP windows
   FROM [[from < 0 ? 0 : from > n ? n : (int)from;]] TO [[0;]])
-sattn_defect(hidden_by_broadcast_ignored ${tiles} GROUP masks
+sattn_defect(hidden_by_broadcast_ignored ${strip} GROUP masks
   FROM [[return mask_bool ? *mask_bool == 0 : mask_add && *mask_add == -INFINITY;]]
   TO [[return mask_bool ? *mask_bool == 0 : false;]])
 sattn_defect(row_without_keys_not_written ${tiles} GROUP masks
   FROM [[(size_t)a->d_v * sizeof *s->o[r]);]] TO [[(size_t)(a->d_v - 1) * sizeof *s->o[r]);]])
+sattn_defect(first_span_overwritten ${tiles} GROUP spans
+  FROM [[s->to[row] = parts + row * stride;]]
+  TO [[s->to[row] = row == 0 ? s->o[row] : parts + row * stride;]])
+sattn_defect(parts_of_neighbours_overlap ${tiles} GROUP spans
+  FROM [[s->to[row] = parts + row * stride;]] TO [[s->to[row] = parts + row * (stride / 2);]])
+sattn_defect(parts_not_cleared ${tiles} GROUP spans
+  FROM [[memset(s->to[row], 0, row_bytes);]] TO [[memset(s->to[row], 0x3f, row_bytes);]])
+sattn_defect(output_of_a_late_row_not_cleared ${tiles} GROUP spans
+  FROM [[if (!s->is_stored[r])]] TO [[if (row < 0)]])
+sattn_defect(last_span_not_added ${tiles} GROUP spans
+  FROM [[    if (s->has_parts)
+        av_strip_carry(a, s);
+    for (int r = 0;]]
+  TO [[    for (int r = 0;]])
+sattn_defect(span_not_added ${tiles} GROUP spans
+  FROM [[            if (s->has_parts)
+                av_strip_carry(a, s);
+            else
+                av_strip_split(a, ops, s);]]
+  TO [[            av_strip_split(a, ops, s);]])
+sattn_defect(spans_from_the_first_key_of_the_row ${tiles} NATIVE GROUP spans
+  FROM [[if (j % AV_SPAN == 0 && j > s->some.begin) {]]
+  TO [[if ((j - s->some.begin) / SATTN_KEY_BLOCK % 64 == 0 && j > s->some.begin) {]])
+sattn_defect(last_row_not_carried ${tiles} GROUP spans
+  FROM [[    for (int r = 0; r < s->n_rows; ++r)
+        av_carry(]]
+  TO [[    for (int r = 0; r < s->n_rows - (s->n_rows > 1); ++r)
+        av_carry(]])
+
+# ---- av_span.h
+set(span KERNELS ${scalar} ${vector} FILE kernels/av/av_span.h)
+
+sattn_defect(part_added_twice ${span} GROUP spans
+  FROM [[part[y] = isnan(lost) ? 0.0f : lost;]] TO [[(void)lost;]])
+sattn_defect(rounding_error_dropped ${span} NATIVE GROUP long-rows
+  FROM [[part[y] = isnan(lost) ? 0.0f : lost;]] TO [[part[y] = 0.0f * lost;]])
+sattn_defect(rounding_error_of_the_other_sign ${span} NATIVE GROUP long-rows
+  FROM [[part[y] = isnan(lost) ? 0.0f : lost;]] TO [[part[y] = isnan(lost) ? 0.0f : -lost;]])
+sattn_defect(infinity_becomes_nan_in_the_next_span ${span} GROUP spans
+  FROM [[part[y] = isnan(lost) ? 0.0f : lost;]] TO [[part[y] = lost;]])
+sattn_defect(last_column_not_carried ${span} GROUP spans
+  FROM [[for (int64_t y = 0; y < d_v; ++y) {]] TO [[for (int64_t y = 0; y < d_v - (d_v > 1); ++y) {]])
 
 # ---- scalar
 set(plain KERNELS ${scalar} FILE kernels/av/av_plain.h)
@@ -77,6 +120,21 @@ sattn_defect(block_not_summed_from_zero ${plain} NATIVE GROUP long-rows
     int64_t j = 0;]]
   TO [[        part[y] = o[y], o[y] = 0.0f;
     int64_t j = 0;]])
+sattn_defect(parts_not_cleared ${plain} GROUP spans
+  FROM [[rows[r].to[y] = 0.0f;]] TO [[rows[r].to[y] = 1.0f;]])
+sattn_defect(parts_of_neighbours_overlap ${plain} GROUP spans
+  FROM [[rows[r].to = parts + r * stride;]] TO [[rows[r].to = parts + r * (stride / 2);]])
+sattn_defect(span_not_added ${plain} GROUP spans
+  FROM [[            if (has_parts)
+                plain_carry(a, rows, n_rows);
+            else
+                plain_split(a, rows, n_rows);]]
+  TO [[            plain_split(a, rows, n_rows);]])
+sattn_defect(last_span_not_added ${plain} GROUP spans
+  FROM [[    if (has_parts)
+        plain_carry(a, rows, n_rows);
+}]]
+  TO [[}]])
 
 # ---- AVX-512
 set(tile KERNELS sattn_av_f32_avx512 FILE kernels/av/av_f32_avx512.c)

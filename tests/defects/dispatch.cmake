@@ -66,8 +66,18 @@ sattn_dispatch_defect(mask_not_moved_with_the_block FILE dispatch/unit.c COMMAND
   FROM [[i0 * visible->mask_row_stride + j0 * visible->mask_key_stride;]]
   TO [[j0 * visible->mask_key_stride;]])
 sattn_dispatch_defect(limit_not_moved_with_the_block FILE dispatch/unit.c COMMAND test_chain
-  FROM [[sattn_add_held(visible->causal_offset, i0 - j0);]]
-  TO [[sattn_add_held(visible->causal_offset, -j0);]])
+  FROM [[move_offset(&from, i0 - j0);]] TO [[move_offset(&from, -j0);]])
+sattn_dispatch_defect(window_not_widened_where_the_offset_is_held FILE dispatch/unit.c COMMAND test_shares
+  FROM [[moved_width(visible->window_left, -missing);]] TO [[visible->window_left;]])
+sattn_dispatch_defect(slope_of_the_first_head FILE dispatch/unit.c COMMAND test_semantics --kernel=sattn_fused_f32_scalar --first
+  FROM [[a->alibi_slopes ? a->alibi_slopes + head : NULL};]] TO [[a->alibi_slopes};]])
+sattn_dispatch_defect(alibi_from_key_0 FILE dispatch/unit.c COMMAND test_semantics --kernel=sattn_fused_f32_scalar --first
+  FROM [[a->causal || a->has_window || a->alibi_slopes;]] TO [[a->causal || a->has_window;]])
+sattn_dispatch_defect(block_begins_a_row_late FILE dispatch/unit.c COMMAND test_chain
+  FROM [[rows.q = row_of(unit->q, unit->q_stride, i0);]]
+  TO [[rows.q = row_of(unit->q, unit->q_stride, i0 + (i0 > 0 && i0 + 1 < unit->n_q));]])
+sattn_dispatch_defect(lse_not_moved_with_the_block FILE dispatch/unit.c COMMAND test_chain
+  FROM [[rows.lse = output_row_of(unit->lse, 1, i0);]] TO [[rows.lse = unit->lse;]])
 sattn_dispatch_defect(default_scale_of_d_v FILE dispatch/plan.c ${cases}
   FROM [[(float)(1.0 / sqrt((double)args->d));]] TO [[(float)(1.0 / sqrt((double)args->d_v));]])
 sattn_dispatch_defect(scale_of_zero_taken_as_unset FILE dispatch/plan.c ${cases}
@@ -75,44 +85,81 @@ sattn_dispatch_defect(scale_of_zero_taken_as_unset FILE dispatch/plan.c ${cases}
   TO [[args->has_scale && args->scale != 0.0f ? args->scale]])
 
 # ---- key splits and their merge
-sattn_dispatch_defect(split_off_by_a_block FILE dispatch/execute.c ${cases}
-  FROM [[(blocks + splits - 1) / splits * SATTN_KEY_BLOCK;]]
-  TO [[blocks / splits * SATTN_KEY_BLOCK;]])
-sattn_dispatch_defect(parts_normalised_before_the_merge FILE dispatch/execute.c ${cases}
-  FROM [[piece.partial = true;]] TO [[piece.partial = false;]])
+sattn_dispatch_defect(split_off_by_a_block FILE dispatch/attend.c ${cases}
+  FROM [[(blocks + c->splits - 1) / c->splits * SATTN_KEY_BLOCK;]]
+  TO [[blocks / c->splits * SATTN_KEY_BLOCK;]])
+sattn_dispatch_defect(split_by_the_keys_of_a_block FILE dispatch/attend.c COMMAND test_chain
+  FROM [[const int64_t rows = unit->n_group * unit->i1, end = c->rows->keys.end;]]
+  TO [[const int64_t rows = unit->n_group * unit->i1,
+       end = sattn_visible_range(&unit->visible, unit->i1 - 1).end;]])
+sattn_dispatch_defect(parts_normalised_before_the_merge FILE dispatch/attend.c ${cases}
+  FROM [[piece.partial = true;
+    piece.o =]]
+  TO [[piece.partial = false;
+    piece.o =]])
+sattn_dispatch_defect(last_part_not_merged FILE dispatch/attend.c ${cases}
+  FROM [[merge_rows(c, unit, c->memory->parts, c->splits);]]
+  TO [[merge_rows(c, unit, c->memory->parts, c->splits - 1);]])
 sattn_dispatch_defect(merged_weight_of_another_part FILE dispatch/merge.c ${cases}
-  FROM [[const float weight = part_weight(row_max[c * stat_step], m);]]
-  TO [[const float weight = part_weight(row_max[(n_parts - 1 - c) * stat_step], m);]])
+  FROM [[part_weight(parts->row_max[c * parts->stat_step], max);]]
+  TO [[part_weight(parts->row_max[(parts->n_parts - 1 - c) * parts->stat_step], max);]])
 sattn_dispatch_defect(merge_by_the_first_maximum FILE dispatch/merge.c ${cases}
-  FROM [[if (row_max[c * stat_step] > m)]] TO [[if (c == 0)]])
+  FROM [[if (row_max[c * step] > m)]] TO [[if (c == 0)]])
 sattn_dispatch_defect(merged_part_without_keys FILE dispatch/merge.c ${cases}
   FROM [[return part_max == row_max ? 1.0f : expf(part_max - row_max);]]
   TO [[return expf(part_max - row_max);]])
 sattn_dispatch_defect(log_of_the_maximum_dropped FILE dispatch/merge.c COMMAND test_chain
   FROM [[(float)((double)row_max + log((double)row_sum));]] TO [[(float)log((double)row_sum);]])
 
+# ---- sinks
+sattn_dispatch_defect(sink_ignored FILE dispatch/merge.c COMMAND test_api
+  FROM [[} else if (sink > -INFINITY) {]] TO [[} else if (sink > INFINITY) {]])
+sattn_dispatch_defect(sink_counted_for_each_part FILE dispatch/merge.c COMMAND test_thread_counts
+  FROM [[sum += part_weight(sink, m);]] TO [[sum += (float)parts->n_parts * part_weight(sink, m);]])
+sattn_dispatch_defect(sink_never_the_maximum FILE dispatch/merge.c COMMAND test_api
+  FROM [[float m = sink_spoils(sink) ? -INFINITY : sink, sum]] TO [[float m = -INFINITY, sum]])
+sattn_dispatch_defect(infinite_sink_only_dilutes FILE dispatch/merge.c COMMAND test_api
+  FROM [[return isnan(sink) || sink == INFINITY;]] TO [[return isnan(sink);]])
+sattn_dispatch_defect(sink_of_the_first_head FILE dispatch/unit.c COMMAND test_api
+  FROM [[.sinks = a->sinks ? a->sinks + head : NULL,]] TO [[.sinks = a->sinks,]])
+sattn_dispatch_defect(sink_of_another_head_of_the_group FILE dispatch/attend.c COMMAND test_api
+  FROM [[c->rows->sinks ? c->rows->sinks[g] : -INFINITY]]
+  TO [[c->rows->sinks ? c->rows->sinks[0] : -INFINITY]])
+sattn_dispatch_defect(lse_without_sink FILE dispatch/rows.c COMMAND test_api
+  FROM [[sattn_add_sink(&a->row_max[stat], &a->row_sum[stat], sinks[g]));]]
+  TO [[sattn_add_sink((float[]){a->row_max[stat]}, (float[]){a->row_sum[stat]}, sinks[g]));]])
+sattn_dispatch_defect(sink_halved_in_a_chain FILE dispatch/merge.c COMMAND test_api
+  FROM [[const double sum = seen + exp((double)sink - (double)max);]]
+  TO [[const double sum = seen + 0.5 * exp((double)sink - (double)max);]])
+sattn_dispatch_defect(weights_of_nothing_but_infinities_left FILE dispatch/rows.c COMMAND test_api
+  FROM [[if (share == 0.0f) {]] TO [[if (share < 0.0f) {]])
+sattn_dispatch_defect(sink_spoils_only_rows_with_keys FILE dispatch/rows.c COMMAND test_api
+  FROM [[if (unit->sinks[g] < INFINITY)]] TO [[if (unit->sinks[g] <= INFINITY || unit->sinks[g] != unit->sinks[g])]])
+sattn_dispatch_defect(slopes_not_checked FILE dispatch/attention_check.c COMMAND test_api
+  FROM [[if (!isfinite(a->alibi_slopes[h]))]] TO [[if (isnan(a->alibi_slopes[h]))]])
+
 # ---- hidden values that are not finite
-sattn_dispatch_defect(repair_skipped FILE dispatch/execute.c COMMAND test_api
-  FROM [[if (hides && sattn_output_is_suspect(&averaged))]]
-  TO [[if (hides && c->o_is_q && sattn_output_is_suspect(&averaged))]])
-sattn_dispatch_defect(queries_not_kept FILE dispatch/execute.c COMMAND test_api
+sattn_dispatch_defect(repair_skipped FILE dispatch/attend.c COMMAND test_api
+  FROM [[if (c->hides && sattn_output_is_suspect(&averaged)) {]]
+  TO [[if (c->hides && c->o_is_q && sattn_output_is_suspect(&averaged)) {]])
+sattn_dispatch_defect(queries_not_kept FILE dispatch/attend.c COMMAND test_api
   FROM [[    if (c->o_is_q) {
-        again.q = c->q_copy;]]
+        again.q = c->memory->q_copy;]]
   TO [[    if (0) {
-        again.q = c->q_copy;]])
+        again.q = c->memory->q_copy;]])
 sattn_dispatch_defect(repair_hides_visible_values FILE dispatch/repair.c COMMAND test_api
   FROM [[again[y] = is_not_finite(v[y]) ? row[y] : again[y];]] TO [[again[y] = again[y];]])
 sattn_dispatch_defect(repair_ignores_the_mask FILE dispatch/repair.c COMMAND test_api
-  FROM [[j >= range.end || !mask_lets_through(a->visible, g, i, j))]] TO [[j >= range.end)]])
+  FROM [[j >= range.end || !sattn_mask_lets_through(a->visible, g, i, j))]] TO [[j >= range.end)]])
 sattn_dispatch_defect(last_column_not_scanned FILE dispatch/repair.c COMMAND test_api
   FROM [[for (int64_t y = 0; y < columns; ++y)]] TO [[for (int64_t y = 0; y + 1 < columns; ++y)]])
 sattn_dispatch_defect(window_does_not_hide FILE dispatch/repair.c COMMAND test_chain
   FROM [[last.end < visible->n_k || last.begin > 0;]] TO [[last.end < visible->n_k;]])
 
 # ---- the chain, the steps
-sattn_dispatch_defect(last_block_of_rows_missing FILE dispatch/chain.c COMMAND test_chain
-  FROM [[i0 < unit->n_q; i0 += plan->block_rows)]]
-  TO [[i0 < unit->n_q && (i0 == 0 || i0 + 1 < unit->n_q); i0 += plan->block_rows)]])
+sattn_dispatch_defect(last_block_of_rows_missing FILE dispatch/execute.c COMMAND test_chain
+  FROM [[const int64_t left = plan->args.n_q - i0;]]
+  TO [[const int64_t left = plan->args.n_q - i0 - (plan->args.n_q - i0 > 1);]])
 sattn_dispatch_defect(softcap_skipped FILE dispatch/chain.c COMMAND test_chain
   FROM [[score(&b, plan->args.softcap, b.seen, &b.own, 0);]]
   TO [[score(&b, 0.0f, b.seen, &b.own, 0);]])
@@ -126,17 +173,48 @@ sattn_dispatch_defect(bias_added_to_hidden_scores FILE dispatch/chain.c
   COMMAND test_cases --kernel=sattn_qk_f32_scalar --group=scores --first
   FROM [[s[j] = bias[j * key_stride] == -INFINITY ? -INFINITY : s[j] + bias[j * key_stride];]]
   TO [[s[j] = s[j] + bias[j * key_stride];]])
-sattn_dispatch_defect(scores_behind_the_last_key_left FILE dispatch/chain.c COMMAND test_steps
+sattn_dispatch_defect(alibi_missing_in_scores FILE dispatch/chain.c COMMAND test_semantics --kernel=sattn_qk_f32_scalar --first
+  FROM [[u->visible.alibi_slopes && j < range.end; ++j)]] TO [[0 && j < range.end; ++j)]])
+sattn_dispatch_defect(scores_behind_the_last_key_left FILE dispatch/rows.c COMMAND test_steps
   FROM [[for (int64_t j = unit->visible.n_k; j < unit->n_k; ++j)]]
   TO [[for (int64_t j = unit->visible.n_k + 1; j < unit->n_k; ++j)]])
 sattn_dispatch_defect(workspace_one_block_short FILE dispatch/chain.c COMMAND test_steps
   FROM [[return least(a->n_k, seen + SATTN_KEY_BLOCK - 1);]] TO [[return least(a->n_k, seen);]])
-sattn_dispatch_defect(stage_ignored_by_qk FILE dispatch/execute.c COMMAND test_steps
+sattn_dispatch_defect(stage_ignored_by_qk FILE dispatch/step_unit.c COMMAND test_steps
   FROM [[.softcap = capped ? plan->args.softcap : 0.0f,]] TO [[.softcap = plan->args.softcap,]])
 sattn_dispatch_defect(overlap_of_scores_allowed FILE dispatch/attention_check.c COMMAND test_steps
   FROM [[(on_input && in_place))]] TO [[on_input)]])
 sattn_dispatch_defect(n_k_valid_not_checked FILE dispatch/attention_check.c COMMAND test_api
   FROM [[if (a->n_k_valid[b] < 0 || a->n_k_valid[b] > a->n_k)]] TO [[if (a->n_k_valid[b] < 0)]])
+
+# ---- threads, ragged batches
+sattn_dispatch_defect(memory_of_the_first_worker FILE dispatch/layout.c COMMAND test_shares
+  FROM [[product((int64_t)at->worker_size, n_workers);]] TO [[product((int64_t)at->worker_size, 1);]])
+sattn_dispatch_defect(last_part_finishes_twice FILE dispatch/attend.c COMMAND test_thread_counts
+  FROM [[if (atomic_fetch_sub_explicit(pending, 1, memory_order_acq_rel) > 1)]]
+  TO [[if (atomic_fetch_sub_explicit(pending, 1, memory_order_acq_rel) > 2)]])
+sattn_dispatch_defect(first_part_finishes FILE dispatch/attend.c COMMAND test_thread_counts
+  FROM [[if (atomic_fetch_sub_explicit(pending, 1, memory_order_acq_rel) > 1)]]
+  TO [[if (atomic_fetch_sub_explicit(pending, 1, memory_order_acq_rel) < plan->splits)]])
+sattn_dispatch_defect(parts_of_the_first_block FILE dispatch/rows.c COMMAND test_thread_counts
+  FROM [[workspace + at->blocks + (size_t)block * at->block_size : own;]]
+  TO [[workspace + at->blocks : own;]])
+sattn_dispatch_defect(chunk_of_an_array_missing FILE dispatch/steps.c COMMAND test_thread_counts
+  FROM [[(n - 1) / SATTN_ARRAY_CHUNK + 1, run_chunk]] TO [[n / SATTN_ARRAY_CHUNK, run_chunk]])
+set(ragged COMMAND test_ragged --kernel=sattn_fused_f32_scalar --first)
+sattn_dispatch_defect(ragged_offset_of_the_first FILE dispatch/ragged.c ${ragged}
+  FROM [[a->causal_offset ? a->causal_offset + b : NULL;]] TO [[a->causal_offset;]])
+sattn_dispatch_defect(ragged_keys_of_the_first FILE dispatch/ragged.c ${ragged}
+  FROM [[s.k.data = row_of(a->k.data, a->n_k, k0, a->k.stride_t);]]
+  TO [[s.k.data = row_of(a->k.data, a->n_k, ragged->k_starts[0], a->k.stride_t);]])
+sattn_dispatch_defect(ragged_lse_not_moved FILE dispatch/ragged.c ${ragged}
+  FROM [[s.lse = a->lse ? a->lse + q0 : NULL;]] TO [[s.lse = a->lse;]])
+sattn_dispatch_defect(ragged_memory_of_the_last_phase FILE dispatch/ragged.c COMMAND test_ragged
+    --kernel=sattn_fused_f32_scalar --group=threads
+  FROM [[worker_size = at->worker_size > worker_size ? at->worker_size : worker_size;]]
+  TO [[worker_size = at->worker_size;]])
+sattn_dispatch_defect(ragged_starts_may_fall FILE dispatch/ragged_check.c ${ragged}
+  FROM [[least = starts[b];]] TO [[least = 0 * starts[b];]])
 
 # ---- visibility.h, which the chain and the repair look through
 sattn_dispatch_defect(window_one_key_short FILE kernels/visibility.h SOURCE dispatch/chain.c

@@ -8,6 +8,7 @@ set(every ${scalar} ${prefill} ${decode})
 
 # ---- fused_strip.h: which row is where, what it sees, what its sums mean
 set(strip KERNELS ${every} FILE kernels/fused/fused_strip.h)
+set(lanes KERNELS ${prefill} ${decode} FILE kernels/fused/fused_strip.h)
 
 sattn_defect(wrong_head_of_group ${strip} GROUP groups
   FROM [[a->q + g * a->q_group_stride + i * a->q_stride]]
@@ -19,14 +20,48 @@ sattn_defect(head_of_next_strip ${strip} GROUP groups
   FROM [[int64_t g = first % a->n_group;]]
   TO [[int64_t g = 0;]])
 sattn_defect(causal_one_key_too_many ${strip} GROUP causal
-  FROM [[return i + a->visible.causal_offset + 1;]]
-  TO [[return i + a->visible.causal_offset + 2 > a->j1 ? a->j1 : i + a->visible.causal_offset + 2;]])
+  FROM [[const int64_t end = keys.end < a->j1 ? keys.end : a->j1;]]
+  TO [[const int64_t end = keys.end < a->j1 ? keys.end + 1 : a->j1;]])
 sattn_defect(causal_one_key_too_few ${strip} GROUP causal
-  FROM [[return i + a->visible.causal_offset + 1;]]
-  TO [[return i + a->visible.causal_offset < a->j0 ? a->j0 : i + a->visible.causal_offset;]])
+  FROM [[const int64_t end = keys.end < a->j1 ? keys.end : a->j1;]]
+  TO [[const int64_t end = keys.end < a->j1 ? keys.end - 1 : a->j1;]])
+sattn_defect(window_one_key_short_on_the_left ${strip} GROUP windows
+  FROM [[keys.begin > a->j0 ? keys.begin : a->j0;]]
+  TO [[keys.begin > a->j0 ? keys.begin + 1 : a->j0;]])
+sattn_defect(window_one_key_too_wide_on_the_left ${strip} GROUP windows
+  FROM [[keys.begin > a->j0 ? keys.begin : a->j0;]]
+  TO [[keys.begin > a->j0 ? keys.begin - 1 : a->j0;]])
+sattn_defect(window_one_key_short_on_the_right ${strip} GROUP windows
+  FROM [[const int64_t end = keys.end < a->j1 ? keys.end : a->j1;]]
+  TO [[const int64_t end = keys.end < a->j1 && a->visible.has_window ? keys.end - 1 : a->j1;]])
+sattn_defect(window_ignored ${strip} GROUP windows
+  FROM [[const sattn_key_range keys = sattn_visible_range(&a->visible, i);]]
+  TO [[sattn_visibility open = a->visible;
+    open.has_window = false;
+    const sattn_key_range keys = sattn_visible_range(&open, i);]])
+sattn_defect(keys_before_the_range_seen ${strip} GROUP ranges
+  FROM [[keys.begin > a->j0 ? keys.begin : a->j0;]]
+  TO [[keys.begin;]])
+sattn_defect(row_without_keys_widens_the_strip ${lanes} GROUP windows
+  FROM [[s->key_begin[r] = begin < end ? begin : a->j1;]]
+  TO [[s->key_begin[r] = begin < end ? begin : a->j0;]])
+sattn_defect(slope_of_the_first_head ${strip} GROUP alibi
+  FROM [=[-a->visible.alibi_slopes[g]]=] TO [=[-a->visible.alibi_slopes[0]]=])
+sattn_defect(alibi_raises_scores ${strip} GROUP alibi
+  FROM [=[-a->visible.alibi_slopes[g]]=] TO [=[a->visible.alibi_slopes[g]]=])
+sattn_defect(alibi_without_offset ${strip} GROUP alibi
+  FROM [[sattn_add_held(a->visible.causal_offset, i);]] TO [[i;]])
+sattn_defect(long_distances_rounded_twice KERNELS ${prefill} ${decode} FILE kernels/visibility.h
+  GROUP alibi-exact
+  FROM [[((int64_t)1 << 24) - SATTN_KEY_BLOCK;]] TO [[((int64_t)1 << 30);]])
+sattn_defect(long_distances_without_their_size KERNELS ${every} FILE kernels/visibility.h
+  GROUP alibi-exact
+  FROM [[(float)(position >= j ? ahead : 0 - ahead);]] TO [[(float)(int64_t)ahead;]])
 sattn_defect(mask_of_first_head ${strip} GROUP masks
-  FROM [[g * a->visible.mask_group_stride + i * a->visible.mask_row_stride]]
-  TO [[i * a->visible.mask_row_stride]])
+  FROM [[s->mask_bool[r] = sattn_mask_bool_row(&a->visible, g, i);
+    s->mask_add[r] = sattn_mask_add_row(&a->visible, g, i);]]
+  TO [[s->mask_bool[r] = sattn_mask_bool_row(&a->visible, 0, i);
+    s->mask_add[r] = sattn_mask_add_row(&a->visible, 0, i);]])
 sattn_defect(statistics_of_first_head ${strip} GROUP groups
   FROM [[s->stat[r] = g * a->stat_group_stride + i;]]
   TO [[s->stat[r] = i;]])
@@ -36,6 +71,20 @@ sattn_defect(partial_flag_ignored ${strip} GROUP partial
 sattn_defect(all_minus_infinity_as_no_key ${strip} GROUP specials
   FROM [[seen && row_sum == 0.0f ? 1.0f : row_sum]]
   TO [[row_sum]])
+
+sattn_defect(row_without_keys_counts_as_seen ${strip} GROUP causal
+  FROM [[if (row_sum != 0.0f || s->key_begin[r] >= end)]] TO [[if (row_sum != 0.0f)]])
+sattn_defect(row_hidden_by_its_mask_counts_as_seen ${strip} GROUP masks
+  FROM [[return shown != 0;]] TO [[return shown != 1u << 31;]])
+sattn_defect(scores_of_minus_infinity_count_as_hidden ${strip} GROUP alibi-overflow
+  FROM [[shown |= s->mask_add[r][j + u] != -INFINITY ? 1u : 0u;]]
+  TO [[shown |= s->mask_add[r][j + u] != s->mask_add[r][j + u] ? 1u : 0u;]])
+sattn_defect(mask_asked_behind_the_causal_limit ${strip} GROUP masks
+  FROM [[const int64_t end = s->key_end[r];]]
+  TO [[const int64_t end = s->key_begin[r] < s->key_end[r] ? a->j1 : 0;]])
+sattn_defect(mask_asked_before_the_window ${strip} GROUP combined
+  FROM [[for (int64_t j = s->key_begin[r]; j < end; j += SATTN_KEY_BLOCK)]]
+  TO [[for (int64_t j = a->j0; j < end; j += SATTN_KEY_BLOCK)]])
 
 # ---- exp_poly.h
 sattn_defect(exp_off_by_a_thousandth KERNELS ${scalar} ${prefill} FILE kernels/vec/exp_poly.h
@@ -51,17 +100,51 @@ sattn_defect(exp_low_part_dropped KERNELS ${prefill} FILE kernels/vec/exp_poly.h
 set(blocks KERNELS ${prefill} FILE kernels/fused/fused_prefill.h)
 
 sattn_defect(maximum_before_mask ${blocks} GROUP hidden-garbage
-  FROM [[        ops->maximum(st, block->n_keys);]]
-  TO [[]])
+  FROM [[if (capped || sloped || masked || cut)]] TO [[if (capped || sloped || cut)]])
+sattn_defect(maximum_before_softcap ${blocks} GROUP softcap
+  FROM [[if (capped || sloped || masked || cut)]] TO [[if (sloped || masked || cut)]])
+sattn_defect(maximum_before_alibi ${blocks} GROUP alibi
+  FROM [[if (capped || sloped || masked || cut)]] TO [[if (capped || masked || cut)]])
 sattn_defect(causal_limit_not_applied ${blocks} GROUP causal
   FROM [[if (cut)
-            ops->hide(st, block->n_keys);]]
+        fused_prefill_hide(ops, st, strip, block);]]
   TO [[]])
+sattn_defect(left_limit_of_the_window_not_applied ${blocks} GROUP windows
+  FROM [[strip->key_begin_max > block->first || strip->key_end_min]] TO [[strip->key_end_min]])
 sattn_defect(mask_hides_from_the_cut_only ${blocks} GROUP masks
   FROM [[if (masked)
-            ops->bias]]
+        ops->bias]]
   TO [[if (masked && !cut)
-            ops->bias]])
+        ops->bias]])
+sattn_defect(softcap_skipped ${blocks} GROUP softcap
+  FROM [[const bool capped = a->softcap != 0.0f;]] TO [[const bool capped = a->softcap > 100.0f;]])
+sattn_defect(softcap_of_the_first_vector_only ${blocks} GROUP softcap
+  FROM [[if (st->n_vec == 2) {]] TO [[if (st->n_vec > 2) {]])
+sattn_defect(alibi_starts_anew_with_each_block ${blocks} GROUP alibi
+  FROM [[(float)sattn_add_held(strip->position[r], -block->first);]]
+  TO [[(float)strip->position[r];]])
+sattn_defect(last_row_without_alibi_from_far ${blocks} GROUP alibi-exact
+  FROM [[!near && r < strip->n_lanes; ++r)]] TO [[!near && r + 1 < strip->n_rows; ++r)]])
+sattn_defect(softcap_after_alibi ${blocks} GROUP combined
+  FROM [[    if (capped)
+        fused_prefill_cap(ops, st, block->n_keys, a->softcap);
+    if (sloped)
+        fused_prefill_alibi(ops, st, strip, block);]]
+  TO [[    if (sloped)
+        fused_prefill_alibi(ops, st, strip, block);
+    if (capped)
+        fused_prefill_cap(ops, st, block->n_keys, a->softcap);]])
+sattn_defect(softcap_after_mask ${blocks} GROUP combined
+  FROM [[    if (capped || sloped || masked || cut)
+        ops->maximum]]
+  TO [[    if (capped)
+        fused_prefill_cap(ops, st, block->n_keys, a->softcap);
+    if (capped || sloped || masked || cut)
+        ops->maximum]])
+sattn_defect(first_block_of_keys_skipped_too_far ${blocks} GROUP windows
+  FROM [[int64_t j = strip->key_begin_min;]] TO [[int64_t j = strip->key_begin_max;]])
+sattn_defect(keys_before_the_window_read ${blocks} GROUP windows
+  FROM [[int64_t j = strip->key_begin_min;]] TO [[int64_t j = a->j0;]])
 sattn_defect(last_block_missing ${blocks} GROUP tiles
   FROM [[j < end;) {]]
   TO [[j < end && (j == a->j0 || j + 1 < end);) {]])
@@ -77,14 +160,9 @@ sattn_defect(k_row_stride_ignored ${blocks} GROUP layouts
 sattn_defect(v_row_stride_ignored ${blocks} GROUP layouts
   FROM [[.v_stride = a->v_stride,]]
   TO [[.v_stride = a->d_v,]])
-sattn_defect(row_without_keys_counts_as_seen ${blocks} GROUP causal
-  FROM [[strip->key_end[r] > a->j0;]]
-  TO [[true;]])
 sattn_defect(sums_of_the_strip_before ${blocks} GROUP rows-alone
-  FROM [[st->row_sum[r] = 0.0f;
-        st->seen[r] = 0;]]
-  TO [[st->row_sum[r] = strip->q[0] == a->q ? 0.0f : st->row_sum[r];
-        st->seen[r] = 0;]])
+  FROM [[st->row_sum[r] = 0.0f;]]
+  TO [[st->row_sum[r] = strip->q[0] == a->q ? 0.0f : st->row_sum[r];]])
 sattn_defect(maximum_starts_at_zero ${blocks} GROUP tiles
   FROM [[st->row_max[r] = -INFINITY;]]
   TO [[st->row_max[r] = 0.0f;]])
@@ -96,8 +174,8 @@ sattn_defect(last_column_of_output_not_cleared ${blocks} GROUP tiles
 set(blocks KERNELS ${decode} FILE kernels/fused/fused_decode.h)
 
 sattn_defect(skipped_rescale ${blocks} GROUP rising-rows
-  FROM [[            o[y] *= factor;]]
-  TO [[            o[y] *= 1.0f;]])
+  FROM [[o[y] = o[y] * factor + 0.0f;]]
+  TO [[o[y] = o[y] + 0.0f;]])
 sattn_defect(skipped_sum_rescale ${blocks} GROUP rising-rows
   FROM [[st->row_sum[r] *= factor;]]
   TO [[]])
@@ -105,37 +183,59 @@ sattn_defect(wrong_row_rescaled ${blocks} GROUP rising-rows
   FROM [[float *const o = st->o + r * st->o_pitch;]]
   TO [[float *const o = st->o + (r > 0 ? r - 1 : 0) * st->o_pitch;]])
 sattn_defect(reference_trails_too_far ${blocks} GROUP rising-rows
-  FROM [[st->row_max[r] + SATTN_LAZY_THRESHOLD)]]
-  TO [[st->row_max[r] + 2.0f * SATTN_LAZY_THRESHOLD)]])
+  FROM [[st->row_max[r] > SATTN_LAZY_THRESHOLD)]]
+  TO [[st->row_max[r] > 2.0f * SATTN_LAZY_THRESHOLD)]])
+sattn_defect(threshold_added_to_the_old_reference ${blocks} GROUP spaced-scores
+  FROM [[!(st->block_max[r] - st->row_max[r] > SATTN_LAZY_THRESHOLD)]]
+  TO [[!(st->block_max[r] > st->row_max[r] + SATTN_LAZY_THRESHOLD)]])
 sattn_defect(maximum_before_mask ${blocks} GROUP hidden-garbage
-  FROM [[ops->maximum(st, block.n_keys);]]
-  TO [[]])
+  FROM [[if (bent || masked || cut)]] TO [[if (bent || cut)]])
+sattn_defect(maximum_before_softcap_and_alibi ${blocks} GROUP combined
+  FROM [[if (bent || masked || cut)]] TO [[if (masked || cut)]])
+sattn_defect(left_limit_of_the_window_not_applied ${blocks} GROUP windows
+  FROM [[strip->key_begin_max > block->first || strip->key_end_min]] TO [[strip->key_end_min]])
+sattn_defect(softcap_skipped ${blocks} GROUP softcap
+  FROM [[        if (a->softcap != 0.0f)]] TO [[        if (a->softcap > 100.0f)]])
+sattn_defect(softcap_of_the_first_row_only ${blocks} GROUP softcap
+  FROM [[        if (a->softcap != 0.0f)]] TO [[        if (a->softcap != 0.0f && r == 0)]])
+sattn_defect(softcap_after_mask ${blocks} GROUP combined
+  FROM [[    if (bent || masked || cut)
+        ops->maximum]]
+  TO [[    for (int r = 0; a->softcap != 0.0f && r < st->n_rows; ++r)
+        ops->cap(st->s + r * FUSED_DECODE_KEYS, block->n_keys, a->softcap);
+    if (bent || masked || cut)
+        ops->maximum]])
+sattn_defect(alibi_starts_anew_with_each_block ${blocks} GROUP alibi
+  FROM [[(float)(strip->position[r] - block->first)]] TO [=[(float)strip->position[r]]=])
+sattn_defect(no_alibi_from_far ${blocks} GROUP alibi-exact
+  FROM [[} else if (a->visible.alibi_slopes) {]] TO [[} else if (a->visible.alibi_slopes == a->q) {]])
+sattn_defect(key_before_the_window_stays_visible ${blocks} GROUP windows
+  FROM [[for (int j = 0; j < begin; ++j)]] TO [[for (int j = 0; j + 1 < begin; ++j)]])
+sattn_defect(keys_before_the_window_read ${blocks} GROUP windows
+  FROM [[const int64_t begin = strip->key_begin_min;]] TO [[const int64_t begin = a->j0;]])
 sattn_defect(mask_polarity ${blocks} GROUP masks
   FROM [[s[j] = mask[j] ? s[j] : -INFINITY;]]
   TO [[s[j] = mask[j] ? -INFINITY : s[j];]])
 sattn_defect(mask_tail_dropped ${blocks} GROUP masks
-  FROM [[unsigned any = 0;
-    for (int j = 0; j < n; ++j) {]]
-  TO [[unsigned any = 0;
-    for (int j = 0; j < (n > 8 ? n - n % 8 : n); ++j) {]])
+  FROM [[for (int j = 0; j < n; ++j)
+        s[j] = mask[j] ?]]
+  TO [[for (int j = 0; j < (n > 8 ? n - n % 8 : n); ++j)
+        s[j] = mask[j] ?]])
 sattn_defect(hidden_score_stays_nan ${blocks} GROUP hidden-garbage
-  FROM [[s[j] = visible ? biased : -INFINITY;]]
+  FROM [[s[j] = mask[j] != -INFINITY ? biased : -INFINITY;]]
   TO [[s[j] = biased;]])
 sattn_defect(bias_added_twice ${blocks} GROUP masks
   FROM [[const float biased = s[j] + mask[j];]]
   TO [[const float biased = s[j] + mask[j] + mask[j];]])
 sattn_defect(bias_of_next_key ${blocks} GROUP masks
-  FROM [[seen = fused_decode_mask_add(s, strip->mask_add[r] + at, end);]]
-  TO [[seen = fused_decode_mask_add(s, strip->mask_add[r] + at + (end > 1), end);]])
+  FROM [[fused_decode_mask_add(s, strip->mask_add[r] + j, n);]]
+  TO [[fused_decode_mask_add(s, strip->mask_add[r] + j + (n > 1), n);]])
+sattn_defect(mask_from_the_first_key_of_the_block ${blocks} GROUP combined
+  FROM [[s + begin, block->first + begin, end - begin);]]
+  TO [[s + begin, block->first, end - begin);]])
 sattn_defect(minus_infinity_not_guarded ${blocks} GROUP masks
   FROM [[return st->row_max[r] == -INFINITY ? 0.0f : st->row_max[r];]]
   TO [[return st->row_max[r];]])
-sattn_defect(row_without_keys_counts_as_seen ${blocks} GROUP causal
-  FROM [[strip->key_end[r] > a->j0;]]
-  TO [[true;]])
-sattn_defect(seen_by_the_last_block_only ${blocks} GROUP masks
-  FROM [[st->seen[r] = st->seen[r] || seen;]]
-  TO [[st->seen[r] = seen;]])
 sattn_defect(last_block_missing ${blocks} GROUP tiles
   FROM [[j < end;) {]]
   TO [[j < end && (j == a->j0 || j + 1 < end);) {]])
@@ -168,6 +268,7 @@ sattn_defect(one_column_too_many_stored ${blocks} GROUP every-d_v
 
 # ---- fused_plain.h
 set(plain KERNELS ${scalar} FILE kernels/fused/fused_plain.h)
+set(scores KERNELS ${scalar} FILE kernels/vec/score_plain.h)
 
 sattn_defect(skipped_rescale ${plain} GROUP rising-rows
   FROM [[            o[y] *= factor;]]
@@ -178,24 +279,25 @@ sattn_defect(skipped_sum_rescale ${plain} GROUP rising-rows
 sattn_defect(wrong_row_rescaled ${plain} GROUP rising-rows
   FROM [[        float *const o = st->o + r * d_v;]]
   TO [[        float *const o = st->o + (r > 0 ? r - 1 : 0) * d_v;]])
-sattn_defect(two_keys_swapped ${plain} GROUP keys
-  FROM [[        s[j + 2] = s2;
-        s[j + 3] = s3;]]
-  TO [[        s[j + 2] = s3;
-        s[j + 3] = s2;]])
-sattn_defect(tail_of_keys_dropped ${plain} GROUP keys
-  FROM [[for (; j < n; ++j, k += k_stride) {]]
-  TO [[for (; j + 1 < n; ++j, k += k_stride) {]])
-sattn_defect(tail_of_features_dropped ${plain} GROUP every-d
-  FROM [[for (int64_t x = 0; x < d; ++x)
-            sum]]
-  TO [[for (int64_t x = 0; x < d - d % 8; ++x)
-            sum]])
-sattn_defect(maximum_over_scores_of_another_row ${plain} GROUP rising-rows
-  FROM [[        s[j] = -INFINITY;
-    for (int j = 0; j < n; j += PLAIN_LANES) {]]
-  TO [[        s[j] = s[j];
-    for (int j = 0; j < n; j += PLAIN_LANES) {]])
+sattn_defect(two_keys_of_four_swapped ${scores} GROUP keys
+  FROM [[s1 = plain_multiply_add(q[x], k1[x], s1);
+        s2 = plain_multiply_add(q[x], k2[x], s2);]]
+  TO [[s2 = plain_multiply_add(q[x], k1[x], s2);
+        s1 = plain_multiply_add(q[x], k2[x], s1);]])
+sattn_defect(third_key_of_a_rest_dropped ${scores} GROUP keys
+  FROM [[if (n > 2)
+        s[2] = s2;]]
+  TO [[if (n > 3)
+        s[2] = s2;]])
+sattn_defect(last_features_dropped ${scores} GROUP every-d
+  FROM [[for (int64_t x = 0; x < d; ++x) {]]
+  TO [[for (int64_t x = 0; x < (d > 4 ? d - d % 4 : d); ++x) {]])
+sattn_defect(key_behind_the_rest_read ${scores} GROUP keys
+  FROM [[k + (n > 1 ? k_stride : 0);]] TO [[k + k_stride;]])
+sattn_defect(lanes_added_from_both_ends ${plain} GROUP same-keys
+  FROM [[part[lane] += part[lane + half];]] TO [[part[lane] += part[2 * half - 1 - lane];]])
+sattn_defect(scores_of_another_row_behind_the_last ${plain} GROUP keys
+  FROM [[        s[n] = -INFINITY;]] TO [[        s[n] = s[n];]])
 sattn_defect(mask_polarity ${plain} GROUP masks
   FROM [[s[j] = mask[j] != 0 ? s[j] : -INFINITY;]]
   TO [[s[j] = mask[j] == 0 ? s[j] : -INFINITY;]])
@@ -209,8 +311,8 @@ sattn_defect(minus_infinity_not_guarded ${plain} GROUP specials
   FROM [[const float m = st->row_max[r] == -INFINITY ? 0.0f : st->row_max[r];]]
   TO [[const float m = st->row_max[r];]])
 sattn_defect(sum_of_the_last_block_only ${plain} GROUP keys
-  FROM [[st->row_sum[r] += sum;]]
-  TO [[st->row_sum[r] = sum;]])
+  FROM [[st->row_sum[r] += plain_exp_sum(s, m, n);]]
+  TO [[st->row_sum[r] = plain_exp_sum(s, m, n);]])
 sattn_defect(value_of_the_key_before ${plain} GROUP keys
   FROM [[sum = plain_multiply_add(p2, v2[y], sum);]]
   TO [[sum = plain_multiply_add(p2, v1[y], sum);]])
@@ -223,6 +325,28 @@ sattn_defect(block_not_summed_from_zero ${plain} NATIVE GROUP long-rows
     int j = 0;]]
   TO [[        part[y] = o[y], o[y] = 0.0f;
     int j = 0;]])
+sattn_defect(softcap_skipped ${plain} GROUP softcap
+  FROM [[if (a->softcap != 0.0f)]] TO [[if (a->softcap > 100.0f)]])
+sattn_defect(softcap_after_alibi ${plain} GROUP combined
+  FROM [[    bool visible = true;]]
+  TO [[    if (a->softcap != 0.0f)
+        plain_softcap(st->s, n, a->softcap);
+    bool visible = true;]])
+sattn_defect(distance_without_its_size ${plain} GROUP alibi
+  FROM [[fabsf((float)(position - j))]] TO [[(float)(position - j)]])
+sattn_defect(alibi_of_the_key_before ${plain} GROUP alibi
+  FROM [[(float)(position - j)]] TO [[(float)(position - j + 1)]])
+sattn_defect(alibi_starts_anew_with_each_block ${plain} GROUP alibi
+  FROM [[(int)(query - first);]] TO [[(int)query;]])
+sattn_defect(alibi_rounded_twice KERNELS ${scalar} FILE kernels/vec/vec_plain.h NATIVE GROUP alibi-exact
+  FROM [[(float)((double)score + (double)slope * (double)distance);]] TO [[score + slope * distance;]])
+sattn_defect(last_key_without_alibi ${plain} GROUP alibi
+  FROM [[        for (int j = 0; j < n; ++j)
+            s[j] = plain_add_slope(s[j], slope, fabsf]]
+  TO [[        for (int j = 0; j < n - (n > 1); ++j)
+            s[j] = plain_add_slope(s[j], slope, fabsf]])
+sattn_defect(keys_before_the_window_seen ${plain} GROUP windows
+  FROM [[strip->key_begin[r] > first ? strip->key_begin[r] : first;]] TO [[first;]])
 sattn_defect(nan_score_weighs_nothing KERNELS ${scalar} FILE kernels/vec/vec_plain.h GROUP specials
   FROM [[const float t = score < -88.0f ? -88.0f : score;]]
   TO [[const float t = score > -88.0f ? score : -88.0f;]])

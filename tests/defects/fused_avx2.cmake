@@ -16,8 +16,21 @@ sattn_defect(all_lanes_rescaled ${steps} GROUP rising-rows
 sattn_defect(minus_infinity_not_guarded ${steps} GROUP specials
   FROM [[return _mm256_and_ps(max, _mm256_cmp_ps(max, lowest, _CMP_NEQ_UQ));]] TO [[return max;]])
 sattn_defect(key_at_the_limit_stays_visible ${steps} GROUP causal
-  FROM [[_mm256_cmpgt_epi32(end, _mm256_set1_epi32(j));]]
-  TO [[_mm256_cmpgt_epi32(end, _mm256_set1_epi32(j - 1));]])
+  FROM [[_mm256_cmpgt_epi32(end, key)]]
+  TO [[_mm256_cmpgt_epi32(end, _mm256_set1_epi32(j - 1))]])
+sattn_defect(key_before_the_window_stays_visible ${steps} GROUP windows
+  FROM [[_mm256_cmpgt_epi32(begin, key)]]
+  TO [[_mm256_cmpgt_epi32(begin, _mm256_set1_epi32(j + 1))]])
+sattn_defect(keys_before_the_window_not_hidden ${steps} GROUP windows
+  FROM [[for (int j = 0; j < last_begin; ++j)]] TO [[for (int j = 0; j < begins[0]; ++j)]])
+sattn_defect(distance_without_its_size ${steps} GROUP alibi
+  FROM [[_mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_sub_ps(position, key));]]
+  TO [[_mm256_sub_ps(position, key);]])
+sattn_defect(alibi_of_the_key_before ${steps} GROUP alibi
+  FROM [[_mm256_set1_ps((float)j);]]
+  TO [[_mm256_set1_ps((float)(j - 1));]])
+sattn_defect(slopes_of_the_first_vector ${steps} GROUP alibi
+  FROM [[_mm256_load_ps(st->slope + vec * LANES);]] TO [[_mm256_load_ps(st->slope);]])
 sattn_defect(hidden_score_stays_nan ${steps} GROUP hidden-garbage
   FROM [[_mm256_store_ps(s, _mm256_blendv_ps(lowest, score, visible));]]
   TO [[_mm256_store_ps(s, score);]])
@@ -32,9 +45,6 @@ sattn_defect(mask_read_beyond_its_end ${steps} GROUP masks
 sattn_defect(mask_tail_dropped ${steps} GROUP masks
   FROM [[bytes |= (uint64_t)strip->mask_bool[r][at + i] << 8 * i;]]
   TO [[bytes |= (uint64_t)(i + 1 < n ? strip->mask_bool[r][at + i] : 1) << 8 * i;]])
-sattn_defect(seen_beyond_the_causal_limit ${steps} GROUP masks
-  FROM [[_mm256_or_si256(seen, _mm256_and_si256(visible, causal));]]
-  TO [[_mm256_or_si256(seen, visible);]])
 sattn_defect(odd_key_not_summed ${steps} GROUP keys
   FROM [[_mm256_add_ps(sum[0][vec], sum[1][vec]);]]
   TO [[_mm256_add_ps(sum[0][vec], n_keys % 2 ? sum[1][vec] : sum[0][vec]);]])
@@ -88,6 +98,12 @@ sattn_defect(two_columns_swapped_in_transposition FILE kernels/vec/vec_avx2.h GR
         rows[4 + b] = _mm256_permute2f128_ps(quad[b], quad[4 + b], 0x31);]]
   TO [[rows[4 + b] = _mm256_permute2f128_ps(quad[b], quad[4 + b], 0x20);
         rows[b] = _mm256_permute2f128_ps(quad[b], quad[4 + b], 0x31);]])
+sattn_defect(lanes_added_as_neighbours FILE kernels/vec/vec_avx2.h GROUP same-keys
+  KERNELS sattn_fused_f32_avx2_decode
+  FROM [[const __m128 x2 = _mm_add_ps(x4, _mm_movehl_ps(x4, x4));
+    return _mm_cvtss_f32(_mm_add_ss(x2, _mm_movehdup_ps(x2)));]]
+  TO [[const __m128 x2 = _mm_add_ps(x4, _mm_movehdup_ps(x4));
+    return _mm_cvtss_f32(_mm_add_ss(x2, _mm_movehl_ps(x2, x2)));]])
 sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_avx2.h GROUP keys
   KERNELS sattn_fused_f32_avx2_decode
   FROM [[return _mm256_add_ps(_mm256_shuffle_ps(pair[0], pair[1], 0x88),
@@ -114,6 +130,19 @@ sattn_defect(two_rows_swapped ${decode} GROUP groups
 sattn_defect(maximum_of_another_row ${decode} GROUP groups
   FROM [[block_max[r] = lanes[r * n_keys];]]
   TO [[block_max[r] = lanes[(r ^ (n_rows > 3)) * n_keys];]])
+sattn_defect(distance_without_its_size ${decode} GROUP alibi
+  FROM [[_mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_sub_ps(position, key));]]
+  TO [[_mm256_sub_ps(position, key);]])
+sattn_defect(tail_without_alibi ${decode} GROUP alibi
+  FROM [[for (int j = 0; j < n; j += LANES) {
+        const __m256i tail]]
+  TO [[for (int j = 0; j + LANES <= n; j += LANES) {
+        const __m256i tail]])
+sattn_defect(places_of_two_keys_swapped ${decode} GROUP alibi
+  FROM [[_mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7);]] TO [[_mm256_setr_ps(0, 1, 2, 3, 4, 5, 7, 6);]])
+sattn_defect(alibi_rounded_twice ${decode} GROUP alibi-exact
+  FROM [[_mm256_fmadd_ps(slope, distance, s_f32x8)]]
+  TO [[_mm256_add_ps(_mm256_mul_ps(slope, distance), s_f32x8)]])
 sattn_defect(maximum_over_keys_behind_the_last ${decode} GROUP masks
   FROM [[_mm256_blendv_ps(none, _mm256_loadu_ps(s + j), real_keys(n_keys, j))]]
   TO [[_mm256_loadu_ps(s + j)]])

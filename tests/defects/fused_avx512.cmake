@@ -19,6 +19,19 @@ sattn_defect(minus_infinity_not_guarded ${steps} GROUP specials
 sattn_defect(key_at_the_limit_stays_visible ${steps} GROUP causal
   FROM [[_mm512_cmple_epi32_mask(end, _mm512_set1_epi32(j));]]
   TO [[_mm512_cmplt_epi32_mask(end, _mm512_set1_epi32(j));]])
+sattn_defect(key_before_the_window_stays_visible ${steps} GROUP windows
+  FROM [[_mm512_cmpgt_epi32_mask(begin, _mm512_set1_epi32(j));]]
+  TO [[_mm512_cmpgt_epi32_mask(begin, _mm512_set1_epi32(j + 1));]])
+sattn_defect(keys_before_the_window_not_hidden ${steps} GROUP windows
+  FROM [[const int last_begin = _mm512_reduce_max_epi32(begin);]]
+  TO [[const int last_begin = _mm512_reduce_min_epi32(begin);]])
+sattn_defect(distance_without_its_size ${steps} GROUP alibi
+  FROM [[_mm512_abs_ps(_mm512_sub_ps(position, key));]] TO [[_mm512_sub_ps(position, key);]])
+sattn_defect(alibi_of_the_key_before ${steps} GROUP alibi
+  FROM [[_mm512_set1_ps((float)j);]]
+  TO [[_mm512_set1_ps((float)(j - 1));]])
+sattn_defect(slopes_of_the_first_vector ${steps} GROUP alibi
+  FROM [[_mm512_load_ps(st->slope + vec * LANES);]] TO [[_mm512_load_ps(st->slope);]])
 sattn_defect(hidden_score_stays_nan ${steps} GROUP hidden-garbage
   FROM [[_mm512_mask_add_ps(lowest, visible, _mm512_load_ps(s), bias)]]
   TO [[_mm512_add_ps(_mm512_load_ps(s), bias)]])
@@ -34,9 +47,6 @@ sattn_defect(mask_tail_dropped ${steps} GROUP masks
                 break;]]
   TO [[if (i >= n - n % 2 && i > 0)
                 break;]])
-sattn_defect(seen_beyond_the_causal_limit ${steps} GROUP masks
-  FROM [[(prefill_add_bias(s, tile[i]) & causal)]]
-  TO [[(prefill_add_bias(s, tile[i]) | (causal & 0))]])
 sattn_defect(odd_key_not_summed ${steps} GROUP keys
   FROM [[_mm512_add_ps(sum[0][vec], sum[1][vec]);]]
   TO [[_mm512_add_ps(sum[0][vec], n_keys % 2 ? sum[1][vec] : sum[0][vec]);]])
@@ -90,6 +100,12 @@ sattn_defect(two_columns_swapped_in_transposition FILE kernels/vec/vec_avx512.h 
         rows[8 + b] = _mm512_shuffle_f32x4(even01, even23, 0xdd);]]
   TO [[rows[8 + b] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
         rows[4 + b] = _mm512_shuffle_f32x4(even01, even23, 0xdd);]])
+sattn_defect(lanes_added_as_neighbours FILE kernels/vec/vec_avx512.h GROUP same-keys
+  KERNELS sattn_fused_f32_avx512_decode
+  FROM [[const __m128 x2 = _mm_add_ps(x4, _mm_movehl_ps(x4, x4));
+    return _mm_cvtss_f32(_mm_add_ss(x2, _mm_movehdup_ps(x2)));]]
+  TO [[const __m128 x2 = _mm_add_ps(x4, _mm_movehdup_ps(x4));
+    return _mm_cvtss_f32(_mm_add_ss(x2, _mm_movehl_ps(x2, x2)));]])
 sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_avx512.h GROUP keys
   KERNELS sattn_fused_f32_avx512_decode
   FROM [[return _mm512_add_ps(_mm512_shuffle_ps(pair[0], pair[1], 0x88),
@@ -119,6 +135,20 @@ sattn_defect(two_rows_swapped ${decode} GROUP groups
 sattn_defect(maximum_of_another_row ${decode} GROUP groups
   FROM [[n_keys == 8 ? 0x0101 : 0x1111, max_f32x16]]
   TO [[n_keys == 8 ? 0x0101 : 0x1113, max_f32x16]])
+sattn_defect(parts_added_in_order ${decode} GROUP same-keys
+  FROM [[_mm512_add_ps(_mm512_add_ps(sum, acc[2 * n_sums + i]),
+                                _mm512_add_ps(acc[n_sums + i], acc[3 * n_sums + i]));]]
+  TO [[_mm512_add_ps(_mm512_add_ps(sum, acc[n_sums + i]),
+                                _mm512_add_ps(acc[2 * n_sums + i], acc[3 * n_sums + i]));]])
+sattn_defect(distance_without_its_size ${decode} GROUP alibi
+  FROM [[_mm512_abs_ps(_mm512_sub_ps(position, key));]] TO [[_mm512_sub_ps(position, key);]])
+sattn_defect(tail_without_alibi ${decode} GROUP alibi
+  FROM [[for (int j = 0; j < n; j += LANES) {
+        const __mmask16 tail]]
+  TO [[for (int j = 0; j + LANES <= n; j += LANES) {
+        const __mmask16 tail]])
+sattn_defect(places_of_two_keys_swapped ${decode} GROUP alibi
+  FROM [[10, 11, 12, 13, 14, 15);]] TO [[10, 11, 12, 13, 15, 14);]])
 sattn_defect(maximum_over_keys_behind_the_last ${decode} GROUP masks
   FROM [[_mm512_mask_max_ps(max_f32x16, real, s_f32x16, max_f32x16)]]
   TO [[_mm512_max_ps(_mm512_loadu_ps(s + j), max_f32x16)]])
@@ -133,10 +163,10 @@ sattn_defect(weight_of_another_row ${decode} GROUP groups
   TO [[_mm512_set1_ps(s[(r > 0 ? r - 1 : 0) * FUSED_DECODE_KEYS]);]])
 sattn_defect(tail_of_keys_dropped ${decode} GROUP keys
   FROM [[if (end - s > part)]] TO [[if (end - s > part + 1)]])
-sattn_defect(part_of_the_keys_not_added ${decode} GROUP keys
-  FROM [[for (int part = 1; part < n_parts; ++part)
+sattn_defect(part_of_the_keys_not_added ${decode} GROUP every-d_v
+  FROM [[if (n_parts == 2)
             sum =]]
-  TO [[for (int part = 2; part < n_parts; ++part)
+  TO [[if (n_parts == 3)
             sum =]])
 sattn_defect(column_behind_the_last_read ${decode} GROUP every-d_v
   FROM [[vec_load_tail_f32x16(v + y * LANES, last);]]

@@ -1,45 +1,73 @@
 # SPDX-License-Identifier: MIT
 # Defects of the fused kernels for NEON.
 
-# ---- prefill
-set(prefill KERNELS sattn_fused_f32_neon FILE kernels/fused/fused_f32_neon.c)
+# ---- prefill: masks, weights, storing
+set(steps KERNELS sattn_fused_f32_neon FILE kernels/fused/fused_prefill_neon.h)
 
-sattn_defect(skipped_rescale ${prefill} GROUP rising-rows
-  FROM [[vst1q_f32(o, vmulq_f32(vld1q_f32(o), factor));]] TO [[]])
-sattn_defect(skipped_sum_rescale ${prefill} GROUP rising-rows
+sattn_defect(skipped_rescale ${steps} GROUP rising-rows
+  FROM [[vmulq_f32(vld1q_f32(o), factor);]] TO [[vld1q_f32(o);]])
+sattn_defect(skipped_sum_rescale ${steps} GROUP rising-rows
   FROM [[vst1q_f32(st->row_sum + r, vmulq_f32(vld1q_f32(st->row_sum + r), factor));]] TO [[]])
-sattn_defect(all_lanes_raised ${prefill} GROUP rising-rows
+sattn_defect(all_lanes_raised ${steps} GROUP rising-rows
   FROM [[vst1q_f32(st->row_max + r, vbslq_f32(is_due, block, old));]]
   TO [[vst1q_f32(st->row_max + r, block);]])
-sattn_defect(minus_infinity_not_guarded ${prefill} GROUP specials
+sattn_defect(minus_infinity_not_guarded ${steps} GROUP specials
   FROM [[m[c] = vbslq_f32(vceqq_f32(m[c], vdupq_n_f32(-INFINITY)), vdupq_n_f32(0.0f), m[c]);]]
   TO [[]])
-sattn_defect(key_at_the_limit_stays_visible ${prefill} GROUP causal
+sattn_defect(key_at_the_limit_stays_visible ${steps} GROUP causal
   FROM [[vbslq_f32(vcgtq_s32(end, vdupq_n_s32(j)), vld1q_f32(s), hidden)]]
   TO [[vbslq_f32(vcgeq_s32(end, vdupq_n_s32(j)), vld1q_f32(s), hidden)]])
-sattn_defect(hidden_score_stays_nan ${prefill} GROUP hidden-garbage
+sattn_defect(key_before_the_window_stays_visible ${steps} GROUP windows
+  FROM [[vbslq_f32(vcgtq_s32(begin, vdupq_n_s32(j)), hidden, vld1q_f32(s))]]
+  TO [[vbslq_f32(vcgtq_s32(begin, vdupq_n_s32(j + 1)), hidden, vld1q_f32(s))]])
+sattn_defect(keys_before_the_window_not_hidden ${steps} GROUP windows
+  FROM [[const int last_begin = vmaxvq_s32(begin);]] TO [[const int last_begin = vminvq_s32(begin);]])
+sattn_defect(distance_without_its_size ${steps} GROUP alibi
+  FROM [[vabdq_f32(position, key)]] TO [[vsubq_f32(position, key)]])
+sattn_defect(alibi_of_the_key_before ${steps} GROUP alibi
+  FROM [[vdupq_n_f32((float)j);]] TO [[vdupq_n_f32((float)(j - 1));]])
+sattn_defect(slopes_of_the_first_rows ${steps} GROUP alibi
+  FROM [[vld1q_f32(st->slope + r);]] TO [[vld1q_f32(st->slope);]])
+sattn_defect(hidden_score_stays_nan ${steps} GROUP hidden-garbage
   FROM [[vst1q_f32(s, vbslq_f32(is_hidden, hidden, vaddq_f32(vld1q_f32(s), added)));]]
   TO [[vst1q_f32(s, vaddq_f32(vld1q_f32(s), added));]])
-sattn_defect(mask_polarity ${prefill} GROUP masks
+sattn_defect(mask_polarity ${steps} GROUP masks
   FROM [[vbslq_f32(is_shown, vdupq_n_f32(0.0f), vdupq_n_f32(-INFINITY))]]
   TO [[vbslq_f32(is_shown, vdupq_n_f32(-INFINITY), vdupq_n_f32(0.0f))]])
-sattn_defect(mask_read_beyond_its_end ${prefill} GROUP masks
+sattn_defect(mask_read_beyond_its_end ${steps} GROUP masks
   FROM [[memcpy(&words[i], rows[i] + at, (size_t)n);]] TO [[memcpy(&words[i], rows[i] + at, 4);]])
-sattn_defect(mask_of_the_key_before ${prefill} GROUP masks
+sattn_defect(mask_of_the_key_before ${steps} GROUP masks
   FROM [[vdupq_n_u32(0xffu << 8 * u)]] TO [[vdupq_n_u32(0xffu << 8 * (u > 0 ? u - 1 : 0))]])
-sattn_defect(seen_beyond_the_causal_limit ${prefill} GROUP masks
-  FROM [[vbicq_u32(vcgtq_s32(end, vdupq_n_s32(j + u)), is_hidden)]] TO [[vmvnq_u32(is_hidden)]])
-sattn_defect(odd_key_not_summed ${prefill} GROUP keys
+sattn_defect(odd_key_not_summed ${steps} GROUP keys
   FROM [[if (left > 0)
                 sum[c] = vaddq_f32(sum[c], weigh_one(s + c * VEC, m[c]));]]
   TO [[if (left > 0)
                 weigh_one(s + c * VEC, m[c]);]])
-sattn_defect(sum_of_the_last_block_only ${prefill} GROUP keys
+sattn_defect(sum_of_the_last_block_only ${steps} GROUP keys
   FROM [[vst1q_f32(row_sum, vaddq_f32(vld1q_f32(row_sum), sum[c]));]]
   TO [[vst1q_f32(row_sum, sum[c]);]])
-sattn_defect(scale_not_applied_to_the_tail ${prefill} GROUP every-d
+sattn_defect(scale_not_applied_to_the_tail ${steps} GROUP every-d
   FROM [[vmulq_f32(columns[u], scales)]]
   TO [[n < VEC ? columns[u] : vmulq_f32(columns[u], scales)]])
+sattn_defect(last_row_not_stored ${steps} GROUP rows
+  FROM [[if (u < n)
+                    vst1q_f32(strip->o[r + u] + y, m[u]);]]
+  TO [[if (u + 1 < n)
+                    vst1q_f32(strip->o[r + u] + y, m[u]);]])
+sattn_defect(one_column_too_many_stored ${steps} GROUP every-d_v
+  FROM [[for (; y + VEC <= st->d_v; y += VEC) {
+            float32x4_t m[4];]]
+  TO [[for (; y + VEC <= st->d_v + 1; y += VEC) {
+            float32x4_t m[4];]])
+sattn_defect(tail_of_columns_dropped ${steps} GROUP every-d_v
+  FROM [[for (; y < st->d_v; ++y)
+            for]]
+  TO [[for (; y + 1 < st->d_v; ++y)
+            for]])
+
+# ---- prefill: the two products
+set(prefill KERNELS sattn_fused_f32_neon FILE kernels/fused/fused_f32_neon.c)
+
 sattn_defect(tail_of_features_dropped ${prefill} GROUP every-d
   FROM [[for (; x < d; ++x) {]] TO [[for (; x < d && whole == 0; ++x) {]])
 sattn_defect(wrong_feature_by_lane ${prefill} GROUP every-d
@@ -54,21 +82,6 @@ sattn_defect(overlapping_columns_added_twice ${prefill} GROUP every-d_v
 sattn_defect(output_of_the_last_block_only ${prefill} GROUP keys
   FROM [[vst1q_f32(o + VEC, vaddq_f32(vld1q_f32(o + VEC), sum[u][1]));]]
   TO [[vst1q_f32(o + VEC, sum[u][1]);]])
-sattn_defect(last_row_not_stored ${prefill} GROUP rows
-  FROM [[if (u < n)
-                    vst1q_f32(strip->o[r + u] + y, m[u]);]]
-  TO [[if (u + 1 < n)
-                    vst1q_f32(strip->o[r + u] + y, m[u]);]])
-sattn_defect(one_column_too_many_stored ${prefill} GROUP every-d_v
-  FROM [[for (; y + VEC <= st->d_v; y += VEC) {
-            float32x4_t m[4];]]
-  TO [[for (; y + VEC <= st->d_v + 1; y += VEC) {
-            float32x4_t m[4];]])
-sattn_defect(tail_of_columns_dropped ${prefill} GROUP every-d_v
-  FROM [[for (; y < st->d_v; ++y)
-            for]]
-  TO [[for (; y + 1 < st->d_v; ++y)
-            for]])
 
 # ---- helpers
 sattn_defect(nan_score_weighs_nothing FILE kernels/vec/vec_neon.h GROUP specials
@@ -106,6 +119,15 @@ sattn_defect(key_behind_the_last_read ${decode} GROUP keys
 sattn_defect(two_rows_swapped ${decode} GROUP groups
   FROM [[vst1q_f32(s + row * FUSED_DECODE_KEYS + j + i, sums);]]
   TO [[vst1q_f32(s + (n_rows == 4 ? row ^ 1 : row) * FUSED_DECODE_KEYS + j + i, sums);]])
+sattn_defect(distance_without_its_size ${decode} GROUP alibi
+  FROM [[vabdq_f32(position, key)]] TO [[vsubq_f32(position, key)]])
+sattn_defect(tail_without_alibi ${decode} GROUP alibi
+  FROM [[for (int j = 0; j < n; j += LANES) {
+        const float32x4_t key]]
+  TO [[for (int j = 0; j + LANES <= n; j += LANES) {
+        const float32x4_t key]])
+sattn_defect(places_of_two_keys_swapped ${decode} GROUP alibi
+  FROM [[{0, 1, 2, 3}]] TO [[{0, 1, 3, 2}]])
 sattn_defect(maximum_of_another_row ${decode} GROUP groups
   FROM [[vmaxnmvq_f32(max[row]);]] TO [[vmaxnmvq_f32(max[row > 0 ? row - 1 : 0]);]])
 sattn_defect(maximum_over_keys_behind_the_last ${decode} GROUP masks
@@ -113,7 +135,10 @@ sattn_defect(maximum_over_keys_behind_the_last ${decode} GROUP masks
 sattn_defect(keys_behind_the_last_summed ${decode} GROUP keys
   FROM [[vbslq_f32(vec_tail_m4(n_keys - j), all, vdupq_n_f32(0.0f));]] TO [[all;]])
 sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
-  FROM [[st->row_sum[r] += vaddvq_f32(sum);]] TO [[st->row_sum[r] = vaddvq_f32(sum);]])
+  FROM [[st->row_sum[r] += sum_of_lanes(sum);]] TO [[st->row_sum[r] = sum_of_lanes(sum);]])
+sattn_defect(lanes_added_as_neighbours ${decode} GROUP same-keys
+  FROM [[vadd_f32(vget_low_f32(v), vget_high_f32(v));]]
+  TO [[vpadd_f32(vget_low_f32(v), vget_high_f32(v));]])
 sattn_defect(weight_of_another_row ${decode} GROUP groups
   FROM [[vec_fma_lane_f32x4(acc[r * n_vecs + y], v_vec, p[r], lane);]]
   TO [[vec_fma_lane_f32x4(acc[r * n_vecs + y], v_vec, p[r > 0 ? r - 1 : 0], lane);]])

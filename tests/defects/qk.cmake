@@ -76,36 +76,36 @@ sattn_defect(scale_applied_twice ${groups} GROUP scales
 
 # ---- scalar
 set(plain KERNELS ${scalar} FILE kernels/qk/qk_plain.h)
+set(scores KERNELS ${scalar} FILE kernels/vec/score_plain.h)
+set(cap KERNELS ${scalar} FILE kernels/vec/softcap_plain.h)
 
-sattn_defect(two_keys_swapped ${plain} GROUP keys
+sattn_defect(two_keys_swapped ${scores} GROUP keys
   FROM [[s1 = plain_multiply_add(q[x], k1[x], s1);
         s2 = plain_multiply_add(q[x], k2[x], s2);]]
   TO [[s2 = plain_multiply_add(q[x], k1[x], s2);
         s1 = plain_multiply_add(q[x], k2[x], s1);]])
-sattn_defect(tail_of_keys_dropped ${plain} GROUP keys
+sattn_defect(tail_of_keys_dropped ${scores} GROUP keys
   FROM [[if (n > 2)
         s[2] = s2;]]
   TO [[if (n > 3)
         s[2] = s2;]])
-sattn_defect(tail_of_features_dropped ${plain} GROUP features
+sattn_defect(tail_of_features_dropped ${scores} GROUP features
   FROM [[for (int64_t x = 0; x < d; ++x) {]]
   TO [[for (int64_t x = 0; x < (d > 4 ? d - d % 4 : d); ++x) {]])
-sattn_defect(key_behind_the_last_read ${plain} GROUP keys
+sattn_defect(key_behind_the_last_read ${scores} GROUP keys
   FROM [[k + (n > 1 ? k_stride : 0);]] TO [[k + k_stride;]])
-sattn_defect(one_score_too_many_written ${plain} GROUP keys
-  FROM [[    if (n > 3)
-        s[3] = s3;]]
-  TO [[    s[3] = s3;]])
+sattn_defect(one_score_too_many_written ${scores} GROUP keys
+  FROM [[if (n > 3) {]] TO [[if (n > 2) {]])
 sattn_defect(k_row_stride_ignored ${plain} GROUP layouts
-  FROM [[plain_score(s + first + j, q, k + j * a->k_stride, a->k_stride,]]
-  TO [[plain_score(s + first + j, q, k + j * a->k_stride, a->d,]])
+  FROM [[a->k + first * a->k_stride, a->k_stride, n, a->d);]]
+  TO [[a->k + first * a->k_stride, a->d, n, a->d);]])
 sattn_defect(softcap_skipped ${plain} GROUP softcap
   FROM [[if (a->softcap != 0.0f)]] TO [[if (a->softcap > 1.0f)]])
-sattn_defect(small_scores_capped_too ${plain} GROUP capped-specials
-  FROM [[fabsf(share) < QK_CAP_SMALL ? UINT32_MAX : 0;]] TO [[0;]])
-sattn_defect(large_scores_not_capped ${plain} GROUP softcap
-  FROM [[fabsf(share) < QK_CAP_SMALL ? UINT32_MAX : 0;]]
-  TO [[fabsf(share) < 16 * QK_CAP_SMALL ? UINT32_MAX : 0;]])
+sattn_defect(small_scores_capped_too ${cap} GROUP capped-specials
+  FROM [[fabsf(share) < SATTN_SOFTCAP_SMALL ? UINT32_MAX : 0;]] TO [[0;]])
+sattn_defect(large_scores_not_capped ${cap} GROUP softcap
+  FROM [[fabsf(share) < SATTN_SOFTCAP_SMALL ? UINT32_MAX : 0;]]
+  TO [[fabsf(share) < 16 * SATTN_SOFTCAP_SMALL ? UINT32_MAX : 0;]])
 sattn_defect(scale_after_the_sum ${plain} GROUP scale-before-sum
   FROM [[plain_block(a, strip.s[r], q + r * a->d, first, n);]]
   TO [[{
@@ -115,7 +115,7 @@ sattn_defect(scale_after_the_sum ${plain} GROUP scale-before-sum
                     for (int j = 0; j < n; ++j)
                         strip.s[r][first + j] *= a->scale;
                     if (a->softcap != 0.0f)
-                        plain_cap(strip.s[r] + first, n, a->softcap);
+                        plain_softcap(strip.s[r] + first, n, a->softcap);
                 }]])
 sattn_defect(last_block_missing ${plain} GROUP tiles
   FROM [[first < a->j1; first += SATTN_KEY_BLOCK) {]]
@@ -123,7 +123,7 @@ sattn_defect(last_block_missing ${plain} GROUP tiles
 
 # ---- AVX-512
 set(tile KERNELS sattn_qk_f32_avx512 FILE kernels/qk/qk_f32_avx512.c)
-set(cap KERNELS sattn_qk_f32_avx512 sattn_qk_f32_avx512_decode FILE kernels/qk/qk_cap_avx512.h)
+set(cap KERNELS sattn_qk_f32_avx512 sattn_qk_f32_avx512_decode FILE kernels/vec/softcap_avx512.h)
 set(dot KERNELS sattn_qk_f32_avx512_decode FILE kernels/vec/score_tile_avx512.h)
 set(few KERNELS sattn_qk_f32_avx512_decode FILE kernels/qk/qk_f32_avx512_decode.c)
 
@@ -166,7 +166,7 @@ sattn_defect(two_rows_swapped ${few} GROUP rows
 
 # ---- AVX2
 set(tile KERNELS sattn_qk_f32_avx2 FILE kernels/qk/qk_f32_avx2.c)
-set(cap KERNELS sattn_qk_f32_avx2 sattn_qk_f32_avx2_decode FILE kernels/qk/qk_cap_avx2.h)
+set(cap KERNELS sattn_qk_f32_avx2 sattn_qk_f32_avx2_decode FILE kernels/vec/softcap_avx2.h)
 set(dot KERNELS sattn_qk_f32_avx2_decode FILE kernels/vec/score_tile_avx2.h)
 set(few KERNELS sattn_qk_f32_avx2_decode FILE kernels/qk/qk_f32_avx2_decode.c)
 
@@ -208,7 +208,7 @@ sattn_defect(two_rows_swapped ${few} GROUP rows
 
 # ---- NEON
 set(tile KERNELS sattn_qk_f32_neon FILE kernels/qk/qk_f32_neon.c)
-set(cap KERNELS sattn_qk_f32_neon sattn_qk_f32_neon_decode FILE kernels/qk/qk_cap_neon.h)
+set(cap KERNELS sattn_qk_f32_neon sattn_qk_f32_neon_decode FILE kernels/vec/softcap_neon.h)
 set(dot KERNELS sattn_qk_f32_neon_decode FILE kernels/vec/score_tile_neon.h)
 set(few KERNELS sattn_qk_f32_neon_decode FILE kernels/qk/qk_f32_neon_decode.c)
 

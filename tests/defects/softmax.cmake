@@ -18,6 +18,24 @@ sattn_defect(hidden_by_broadcast_ignored ${row} GROUP masks
   FROM [[if (hides_all)]] TO [[if (hides_all && row->mask_add)]])
 sattn_defect(nan_at_hidden_keys_too ${row} GROUP specials
   FROM [[return row->mask != SOFTMAX_BIAS || row->mask_add[j] != -INFINITY;]] TO [[return true;]])
+sattn_defect(slope_of_the_first_head ${row} GROUP alibi
+  FROM [[row->slope = -visible->alibi_slopes[g];]] TO [[row->slope = -visible->alibi_slopes[0];]])
+sattn_defect(position_of_the_next_query ${row} GROUP alibi
+  FROM [[row->position = sattn_add_held(visible->causal_offset, i);]]
+  TO [[row->position = sattn_add_held(visible->causal_offset, i + 1);]])
+sattn_defect(position_without_the_offset ${row} GROUP alibi
+  FROM [[row->position = sattn_add_held(visible->causal_offset, i);]] TO [[row->position = i;]])
+
+# ---- visibility.h: how far keys are
+set(distance KERNELS ${scalar} ${vector} FILE kernels/visibility.h)
+
+sattn_defect(far_keys_taken_as_near ${distance} GROUP alibi
+  FROM [[return ahead > -most && ahead < most;]] TO [[return true;]])
+sattn_defect(far_distance_with_its_sign ${distance} GROUP alibi
+  FROM [[return (float)(position >= j ? ahead : 0 - ahead);]] TO [[return (float)(int64_t)ahead;]])
+sattn_defect(far_distance_in_32_bits ${distance} GROUP alibi
+  FROM [[return (float)(position >= j ? ahead : 0 - ahead);]]
+  TO [[return (float)(uint32_t)(position >= j ? ahead : 0 - ahead);]])
 
 # ---- softmax_rows.h
 set(rows KERNELS ${scalar} ${vector} FILE kernels/softmax/softmax_rows.h)
@@ -55,6 +73,14 @@ set(flat KERNELS ${vector} FILE kernels/softmax/softmax_rows.h)
 sattn_defect(causal_limit_of_the_first_row_ignored ${flat} GROUP causal
   FROM [[return first.begin == 0 && first.end == n && last.begin == 0 && last.end == n;]]
   TO [[return first.begin == 0 && last.begin == 0 && last.end == n;]])
+sattn_defect(far_keys_one_further ${flat} GROUP alibi-exact
+  FROM [[sattn_alibi_distance(row->position, j);]] TO [[sattn_alibi_distance(row->position, j + 1);]])
+sattn_defect(far_tail_without_alibi ${flat} GROUP alibi
+  FROM [[softmax_slope_keys(row, tail + (begin - cut->tail), begin, cut->end);]]
+  TO [[memcpy(tail + (begin - cut->tail), row->raw + begin, (size_t)(cut->end - begin) * sizeof *tail);]])
+sattn_defect(mask_ignored_with_alibi ${flat} GROUP alibi
+  FROM [[return maximum_of(*row, *cut, SOFTMAX_BOOL, has_alibi);]]
+  TO [[return maximum_of(*row, *cut, has_alibi ? SOFTMAX_UNMASKED : SOFTMAX_BOOL, has_alibi);]])
 sattn_defect(rest_of_rows_taken_as_a_whole ${flat} GROUP rows
   FROM [[const int64_t end = a->i1 - (a->i1 - a->i0) % ops->flat_rows;]]
   TO [[const int64_t end = a->i1;]])
@@ -83,6 +109,27 @@ sattn_defect(last_weight_not_written ${plain} GROUP keys
   FROM [[(size_t)(stop - j) * sizeof *tile);]] TO [[(size_t)(stop - j - 1) * sizeof *tile);]])
 sattn_defect(small_weights_of_a_chunk_kept ${plain} GROUP score-sizes
   FROM [[const float kept = p[j] < least ? 0.0f : p[j];]] TO [[const float kept = p[j];]])
+sattn_defect(alibi_ignored ${plain} GROUP alibi
+  FROM [[if (args->visible.alibi_slopes)]] TO [[if (!args)]])
+sattn_defect(alibi_of_the_other_sign ${plain} GROUP alibi
+  FROM [[plain_add_slope(raw[j], slope,]] TO [[plain_add_slope(raw[j], -slope,]])
+sattn_defect(alibi_rounded_before_it_is_added KERNELS ${scalar} FILE kernels/vec/vec_plain.h
+  GROUP alibi-exact
+  FROM [[#if PLAIN_HAS_FMA
+    return plain_multiply_add(slope, distance, score);
+#else
+    return (float)((double)score + (double)slope * (double)distance);
+#endif]]
+  TO [[return score + slope * distance;]])
+sattn_defect(distance_with_its_sign ${plain} GROUP alibi
+  FROM [[fabsf((float)(position - j))]] TO [[(float)(position - j)]])
+sattn_defect(alibi_starts_anew_with_each_cut ${plain} GROUP alibi
+  FROM [[const int32_t position = (int32_t)(row->position - cut->begin);]]
+  TO [[const int32_t position = (int32_t)row->position;]])
+sattn_defect(last_key_without_alibi ${plain} GROUP alibi
+  FROM [[const int32_t n = (int32_t)(cut->end - cut->begin);]]
+  TO [[const int32_t n = (int32_t)(cut->end - cut->begin) - 1;
+    to[n] = raw[n];]])
 
 # ---- AVX-512
 set(steps KERNELS sattn_softmax_f32_avx512 FILE kernels/softmax/softmax_rows_avx512.h)
@@ -97,7 +144,8 @@ sattn_defect(mask_read_beyond_its_end ${steps} GROUP masks
 sattn_defect(key_behind_the_last_counts ${steps} GROUP causal
   FROM [[vec_tail_m16(end - at)]] TO [[vec_tail_m16(end + 1 - at)]])
 sattn_defect(tail_left_out_of_the_maximum ${steps} GROUP keys
-  FROM [[top[1] = raise(top[1], load_lanes(row, cut.tail, lanes, mask));]] TO [[(void)lanes;]])
+  FROM [[raise(top[1], load_lanes(row, softmax_tail_scores(row, cut), cut.tail, lanes, mask));]]
+  TO [[lanes ? top[1] : top[0];]])
 sattn_defect(fourth_maximum_dropped ${steps} GROUP lengths
   FROM [[_mm512_max_ps(top[2], top[3])]] TO [[_mm512_max_ps(top[2], top[2])]])
 sattn_defect(tail_not_turned_back ${steps} GROUP keys
@@ -125,6 +173,22 @@ sattn_defect(two_rows_swapped_in_the_maximum ${runs} GROUP rows
                          _mm512_shuffle_ps(pair[0], pair[1], 0xdd));]]
   TO [[return _mm512_max_ps(_mm512_shuffle_ps(pair[1], pair[0], 0x88),
                          _mm512_shuffle_ps(pair[1], pair[0], 0xdd));]])
+sattn_defect(alibi_ignored ${runs} GROUP alibi
+  FROM [[if (args->visible.alibi_slopes)]] TO [[if (!args)]])
+sattn_defect(alibi_of_the_other_sign ${steps} GROUP alibi
+  FROM [[return _mm512_fmadd_ps(]] TO [[return _mm512_fnmadd_ps(]])
+sattn_defect(distance_with_its_sign ${steps} GROUP alibi
+  FROM [[_mm512_abs_ps(ahead)]] TO [[ahead]])
+sattn_defect(alibi_of_the_first_vector ${steps} GROUP alibi
+  FROM [[_mm512_add_ps(lane, _mm512_set1_ps((float)(u * LANES)));]]
+  TO [[_mm512_add_ps(lane, _mm512_set1_ps((float)(u * 0)));]])
+sattn_defect(alibi_of_the_next_key ${steps} GROUP alibi
+  FROM [[(float)(int)(row.position - j)]] TO [[(float)(int)(row.position - j - 1)]])
+sattn_defect(whole_vectors_without_alibi ${steps} GROUP alibi
+  FROM [[sloped(s, row, j, u)]] TO [[s]])
+sattn_defect(tail_without_alibi ${steps} GROUP alibi
+  FROM [[sloped(load_raw(row, cut, cut->tail), row, cut->tail, 0)]]
+  TO [[load_raw(row, cut, cut->tail)]])
 
 # ---- AVX2
 set(steps KERNELS sattn_softmax_f32_avx2 FILE kernels/softmax/softmax_rows_avx2.h)
@@ -138,7 +202,8 @@ sattn_defect(hidden_score_stays_nan ${steps} GROUP hidden-garbage
 sattn_defect(key_behind_the_last_counts ${steps} GROUP causal
   FROM [[vec_tail_m8(end - at)]] TO [[vec_tail_m8(end + 1 - at)]])
 sattn_defect(tail_left_out_of_the_maximum ${steps} GROUP keys
-  FROM [[top[1] = raise(top[1], load_lanes(row, cut, cut.tail, mask));]] TO [[;]])
+  FROM [[top[1] = raise(top[1], load_lanes(row, cut, softmax_tail_scores(row, cut), cut.tail, mask));]]
+  TO [[;]])
 sattn_defect(fourth_maximum_dropped ${steps} GROUP lengths
   FROM [[_mm256_max_ps(top[2], top[3])]] TO [[_mm256_max_ps(top[2], top[2])]])
 sattn_defect(tail_not_turned_back ${steps} GROUP keys
@@ -163,6 +228,22 @@ sattn_defect(two_rows_swapped_in_the_maximum ${runs} GROUP rows
                          _mm256_shuffle_ps(pair[0], pair[1], 0xdd));]]
   TO [[return _mm256_max_ps(_mm256_shuffle_ps(pair[1], pair[0], 0x88),
                          _mm256_shuffle_ps(pair[1], pair[0], 0xdd));]])
+sattn_defect(alibi_ignored ${runs} GROUP alibi
+  FROM [[if (args->visible.alibi_slopes)]] TO [[if (!args)]])
+sattn_defect(alibi_of_the_other_sign ${steps} GROUP alibi
+  FROM [[return _mm256_fmadd_ps(]] TO [[return _mm256_fnmadd_ps(]])
+sattn_defect(distance_with_its_sign ${steps} GROUP alibi
+  FROM [[_mm256_andnot_ps(_mm256_set1_ps(-0.0f), ahead)]] TO [[ahead]])
+sattn_defect(alibi_of_the_first_vector ${steps} GROUP alibi
+  FROM [[_mm256_add_ps(lane, _mm256_set1_ps((float)(u * LANES)));]]
+  TO [[_mm256_add_ps(lane, _mm256_set1_ps((float)(u * 0)));]])
+sattn_defect(alibi_of_the_next_key ${steps} GROUP alibi
+  FROM [[(float)(int)(row.position - j)]] TO [[(float)(int)(row.position - j - 1)]])
+sattn_defect(whole_vectors_without_alibi ${steps} GROUP alibi
+  FROM [[sloped(s, row, j, u)]] TO [[s]])
+sattn_defect(tail_without_alibi ${steps} GROUP alibi
+  FROM [[sloped(load_raw(row, cut, cut->tail), row, cut->tail, 0)]]
+  TO [[load_raw(row, cut, cut->tail)]])
 
 # ---- NEON
 set(steps KERNELS sattn_softmax_f32_neon FILE kernels/softmax/softmax_rows_neon.h)
@@ -179,7 +260,8 @@ sattn_defect(key_behind_the_last_counts ${steps} GROUP causal
   FROM [[const bool exists = key >= cut.begin && key < cut.end;]]
   TO [[const bool exists = key >= cut.begin && key <= cut.end;]])
 sattn_defect(tail_left_out_of_the_maximum ${steps} GROUP keys
-  FROM [[top[1] = raise(top[1], load_lanes(row, cut, cut.tail, mask));]] TO [[;]])
+  FROM [[top[1] = raise(top[1], load_lanes(row, cut, softmax_tail_scores(row, cut), cut.tail, mask));]]
+  TO [[;]])
 sattn_defect(fourth_maximum_dropped ${steps} GROUP lengths
   FROM [[vmaxnmq_f32(top[2], top[3])]] TO [[vmaxnmq_f32(top[2], top[2])]])
 sattn_defect(tail_not_turned_back ${steps} GROUP keys
@@ -207,3 +289,19 @@ sattn_defect(sum_runs_into_the_next_row ${runs} GROUP rows
 sattn_defect(two_rows_swapped_in_the_maximum ${runs} GROUP rows
   FROM [[return vpmaxq_f32(vpmaxq_f32(rows[0], rows[1]), vpmaxq_f32(rows[2], rows[3]));]]
   TO [[return vpmaxq_f32(vpmaxq_f32(rows[0], rows[2]), vpmaxq_f32(rows[1], rows[3]));]])
+sattn_defect(alibi_ignored ${runs} GROUP alibi
+  FROM [[if (args->visible.alibi_slopes)]] TO [[if (!args)]])
+sattn_defect(alibi_of_the_other_sign ${steps} GROUP alibi
+  FROM [[return vfmaq_n_f32(]] TO [[return vfmsq_n_f32(]])
+sattn_defect(distance_with_its_sign ${steps} GROUP alibi
+  FROM [[vabdq_f32(position, key)]] TO [[vsubq_f32(position, key)]])
+sattn_defect(alibi_of_the_first_vector ${steps} GROUP alibi
+  FROM [[vaddq_f32(vld1q_f32(lane), vdupq_n_f32((float)(u * LANES)));]]
+  TO [[vaddq_f32(vld1q_f32(lane), vdupq_n_f32((float)(u * 0)));]])
+sattn_defect(alibi_of_the_next_key ${steps} GROUP alibi
+  FROM [[(float)(int)(row.position - j)]] TO [[(float)(int)(row.position - j - 1)]])
+sattn_defect(whole_vectors_without_alibi ${steps} GROUP alibi
+  FROM [[sloped(s, row, j, u)]] TO [[s]])
+sattn_defect(tail_without_alibi ${steps} GROUP alibi
+  FROM [[sloped(load_raw(row, cut, cut->tail), row, cut->tail, 0)]]
+  TO [[load_raw(row, cut, cut->tail)]])

@@ -37,29 +37,55 @@ static void fill_canary(void *at, size_t n_bytes, size_t element_size)
         words[i] = canary_word;
 }
 
-test_operand test_operand_make(const test_extents *extents, test_placement placement,
-                               size_t distance)
+static size_t whole_pages(size_t n_bytes, size_t page)
+{
+    return (n_bytes + page - 1) / page * page;
+}
+
+/* `present` are the elements that are there; n_before and n_behind bytes of others, which nobody
+ * may touch, would lie around them. */
+static test_operand make(const test_extents *extents, const test_extents *present, size_t n_before,
+                         size_t n_behind, test_placement placement, size_t distance)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    const size_t span = (size_t)span_of(extents) * extents->element_size;
+    const size_t span = (size_t)span_of(present) * extents->element_size;
+    const size_t guard = page + whole_pages(n_before, page);
     const size_t n_pages = span + distance == 0 ? 1 : (span + distance + page - 1) / page;
     test_operand operand = {.extents = *extents, .n_bytes = n_pages * page};
-    operand.map_size = operand.n_bytes + 2 * page;
+    operand.map_size = guard + operand.n_bytes + whole_pages(n_behind, page) + page;
     operand.map =
         mmap(NULL, operand.map_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (operand.map == MAP_FAILED)
         stop("mmap");
-    operand.pages = (unsigned char *)operand.map + page;
+    operand.pages = (unsigned char *)operand.map + guard;
     if (mprotect(operand.pages, operand.n_bytes, PROT_READ | PROT_WRITE) != 0)
         stop("mprotect");
-    operand.data = placement == TEST_START_FLUSH
-                       ? operand.pages + distance
-                       : operand.pages + operand.n_bytes - span - distance;
+    unsigned char *const first = placement == TEST_START_FLUSH
+                                     ? operand.pages + distance
+                                     : operand.pages + operand.n_bytes - span - distance;
+    operand.data = first - n_before;
     operand.before = malloc(operand.n_bytes);
     if (!operand.before)
         stop("malloc");
     fill_canary(operand.pages, operand.n_bytes, extents->element_size);
     return operand;
+}
+
+test_operand test_operand_make(const test_extents *extents, test_placement placement,
+                               size_t distance)
+{
+    return make(extents, extents, 0, 0, placement, distance);
+}
+
+test_operand test_operand_make_part(const test_extents *extents, int64_t begin, int64_t end,
+                                    test_placement placement, size_t distance)
+{
+    test_extents present = *extents;
+    present.n_rows = end - begin;
+    const size_t row = (size_t)extents->row_stride * extents->element_size;
+    const size_t n_before = (size_t)begin * row;
+    const size_t n_behind = (size_t)(extents->n_rows - end + 1) * row;
+    return make(extents, &present, n_before, n_behind, placement, distance);
 }
 
 void test_operand_free(test_operand *operand)
@@ -84,7 +110,7 @@ static void *row_of(const test_operand *operand, int64_t g, int64_t i)
 static const void *sealed_row_of(const test_operand *operand, int64_t g, int64_t i)
 {
     const ptrdiff_t start = (unsigned char *)operand->data - operand->pages;
-    return operand->before + start + offset_of(operand, g, i);
+    return operand->before + (start + (ptrdiff_t)offset_of(operand, g, i));
 }
 
 float *test_operand_f32(const test_operand *operand, int64_t g, int64_t i)
@@ -118,8 +144,8 @@ void test_operand_accept(test_operand *operand, int64_t i0, int64_t i1)
     const ptrdiff_t start = (unsigned char *)operand->data - operand->pages;
     for (int64_t g = 0; g < e->n_groups; ++g)
         for (int64_t i = i0; i < i1; ++i)
-            memcpy(operand->before + start + offset_of(operand, g, i), row_of(operand, g, i),
-                   (size_t)e->n_columns * e->element_size);
+            memcpy(operand->before + (start + (ptrdiff_t)offset_of(operand, g, i)),
+                   row_of(operand, g, i), (size_t)e->n_columns * e->element_size);
 }
 
 bool test_operand_is_unchanged(const test_operand *operand, int64_t *at)

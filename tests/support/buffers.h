@@ -38,6 +38,11 @@ test_operand test_operand_make(const test_extents *extents, test_placement place
                                size_t distance);
 void test_operand_free(test_operand *operand);
 
+/* An operand of one group of which only rows [begin, end) are there: these lie at the flush side,
+ * and the places of the others hold the canary or cannot be accessed. */
+test_operand test_operand_make_part(const test_extents *extents, int64_t begin, int64_t end,
+                                    test_placement placement, size_t distance);
+
 /* Row i of group g. */
 float *test_operand_f32(const test_operand *operand, int64_t g, int64_t i);
 uint8_t *test_operand_u8(const test_operand *operand, int64_t g, int64_t i);

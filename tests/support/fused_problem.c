@@ -68,7 +68,7 @@ static void fill_q(fused_problem *p)
 static void fill_kv(fused_problem *p)
 {
     const fused_shape *const s = &p->shape;
-    for (int64_t j = s->j0; j < s->j1; ++j) {
+    for (int64_t j = p->keys.begin; j < p->keys.end; ++j) {
         float *const k = test_operand_f32(&p->operand[OPERAND_K], 0, j);
         float *const v = test_operand_f32(&p->operand[OPERAND_V], 0, j);
         for (int64_t x = 0; x < s->d; ++x)
@@ -138,6 +138,16 @@ static void make_mask(fused_problem *p)
         fill_mask(p);
 }
 
+static void make_slopes(fused_problem *p)
+{
+    const fused_shape *const s = &p->shape;
+    const test_extents slopes = float_extents(1, 1, s->slopes ? s->n_group : 0, 0);
+    p->operand[OPERAND_SLOPES] =
+        test_operand_make(&slopes, s->placement, s->distance[OPERAND_SLOPES]);
+    for (int64_t g = 0; g < slopes.n_columns; ++g)
+        test_operand_f32(&p->operand[OPERAND_SLOPES], 0, 0)[g] = test_slope(s->slopes, g);
+}
+
 static void make_operands(fused_problem *p)
 {
     const fused_shape *const s = &p->shape;
@@ -153,13 +163,16 @@ static void make_operands(fused_problem *p)
     if (s->v_repeats)
         v.row_stride = 0;
     p->operand[OPERAND_Q] = test_operand_make(&q, s->placement, s->distance[OPERAND_Q]);
-    p->operand[OPERAND_K] = test_operand_make(&k, s->placement, s->distance[OPERAND_K]);
-    p->operand[OPERAND_V] = test_operand_make(&v, s->placement, s->distance[OPERAND_V]);
+    p->operand[OPERAND_K] = test_operand_make_part(&k, p->keys.begin, p->keys.end, s->placement,
+                                                   s->distance[OPERAND_K]);
+    p->operand[OPERAND_V] = test_operand_make_part(&v, p->keys.begin, p->keys.end, s->placement,
+                                                   s->distance[OPERAND_V]);
     p->operand[OPERAND_O] = test_operand_make(&o, s->placement, s->distance[OPERAND_O]);
     p->operand[OPERAND_STATS] = test_operand_make(&stats, s->placement, s->distance[OPERAND_STATS]);
     fill_q(p);
     fill_kv(p);
     make_mask(p);
+    make_slopes(p);
 }
 
 /* Exactly the bytes that the contract promises, as one row of floats. */
@@ -196,10 +209,15 @@ static void fill_args(fused_problem *p)
         .d = s->d,
         .d_v = s->d_v,
         .scale = s->scale,
+        .softcap = s->softcap,
         .partial = s->partial,
         .visible = {.n_k = s->n_k,
                     .causal = s->causal,
+                    .has_window = s->has_window,
                     .causal_offset = s->causal_offset,
+                    .window_left = s->window_left,
+                    .window_right = s->window_right,
+                    .alibi_slopes = s->slopes ? p->operand[OPERAND_SLOPES].data : NULL,
                     .mask_bool = s->mask == PROBLEM_BOOL ? mask->data : NULL,
                     .mask_add = s->mask == PROBLEM_ADDITIVE ? mask->data : NULL,
                     .mask_group_stride = mask->extents.group_stride,
@@ -215,7 +233,7 @@ static void fill_args(fused_problem *p)
 void fused_problem_make(fused_problem *problem, const test_run *run, const fused_shape *shape,
                         uint64_t seed)
 {
-    *problem = (fused_problem){.shape = *shape, .seed = seed};
+    *problem = (fused_problem){.shape = *shape, .seed = seed, .keys = fused_keys_of_call(shape)};
     make_operands(problem);
     problem->scratch = make_scratch(run, shape);
     fill_args(problem);
@@ -232,14 +250,15 @@ void fused_problem_free(fused_problem *problem)
 
 void fused_problem_fail(const fused_problem *problem, test_run *run, const char *what)
 {
-    char shape[400];
+    char shape[640];
     fused_shape_print(&problem->shape, shape, sizeof shape);
     test_fail(run, "%s [%s]", what, shape);
 }
 
 static void check_surroundings(fused_problem *p, test_run *run)
 {
-    static const char *const names[] = {"q", "k", "v", "o", "the mask", "the statistics"};
+    static const char *const names[] = {"q",         "k", "v", "o", "the mask", "the statistics",
+                                        "the slopes"};
     const fused_shape *const s = &p->shape;
     test_operand *const o = &p->operand[s->o_is_q ? OPERAND_Q : OPERAND_O];
     test_operand *const stats = &p->operand[OPERAND_STATS];

@@ -17,6 +17,7 @@
 typedef struct fused_problem {
     fused_shape shape;
     uint64_t seed;
+    fused_keys keys;                     /* those that K and V have: fused_keys_of_call */
     test_operand operand[OPERAND_COUNT]; /* of STATS: group 0 row_max, group 1 row_sum */
     test_operand scratch;
     sattn_fused_args args;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * fused_shape.h: what one call of a fused kernel is given: sizes, ranges, kinds of data and of
- * mask, and how the operands lie in memory. */
+ * fused_shape.h: what one call of a fused kernel is given: sizes, ranges, visibility, kinds of data
+ * and of biases, and how the operands lie in memory. */
 #ifndef SATTN_TESTS_SUPPORT_FUSED_SHAPE_H
 #define SATTN_TESTS_SUPPORT_FUSED_SHAPE_H
 
 #include "tests/support/buffers.h"
 #include "tests/support/harness.h"
+#include "tests/support/slopes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,15 +22,25 @@ typedef enum problem_data {
 
 typedef enum problem_mask { PROBLEM_NO_MASK, PROBLEM_BOOL, PROBLEM_ADDITIVE } problem_mask;
 
-enum { OPERAND_Q, OPERAND_K, OPERAND_V, OPERAND_O, OPERAND_MASK, OPERAND_STATS, OPERAND_COUNT };
+enum {
+    OPERAND_Q,
+    OPERAND_K,
+    OPERAND_V,
+    OPERAND_O,
+    OPERAND_MASK,
+    OPERAND_STATS,
+    OPERAND_SLOPES,
+    OPERAND_COUNT
+};
 
 /* Zero means the plain case everywhere; see fused_shape_plain. */
 typedef struct fused_shape {
     int64_t n_group, n_rows, n_k, d, d_v;
-    int64_t i0, i1, j0, j1; /* ranges to compute; Q and K, V hold the canary outside of them */
-    float scale;
-    bool causal;
-    int64_t causal_offset;
+    int64_t i0, i1, j0, j1; /* ranges to compute; Q holds the canary in other rows */
+    float scale, softcap;
+    bool causal, has_window;
+    int64_t causal_offset, window_left, window_right;
+    test_slopes slopes;
     bool partial;
     bool without_statistics;
     bool o_is_q; /* d == d_v */
@@ -50,11 +61,24 @@ typedef struct fused_shape {
 /* One head, statistics on, scale 1/sqrt(d), all rows and keys. */
 fused_shape fused_shape_plain(int64_t n_rows, int64_t n_k, int64_t d, int64_t d_v);
 
-/* Random mask, causal limit, gaps, strides and placement for a plain shape. */
+/* Random mask, causal limit, window, softcap, slopes, gaps, strides and placement for a plain
+ * shape. */
 void fused_shape_vary(fused_shape *shape, test_random *random);
 
-/* Keys [j0, *end) are visible to row i, as far as length and causal limit go. */
-int64_t fused_key_limit(const fused_shape *shape, int64_t i);
+/* Only the visibility and the bias of that; only the layout. */
+void fused_shape_vary_visibility(fused_shape *shape, test_random *random);
+void fused_shape_vary_layout(fused_shape *shape, test_random *random);
+
+/* Keys [begin, end). */
+typedef struct fused_keys {
+    int64_t begin, end;
+} fused_keys;
+
+/* The keys of [j0, j1) that row i may see, and those that any of the rows [i0, i1) may, as far as
+ * length, causal limit and window go. K and V have only the latter: the places of others hold the
+ * canary or cannot be read. */
+fused_keys fused_keys_of_row(const fused_shape *shape, int64_t i);
+fused_keys fused_keys_of_call(const fused_shape *shape);
 
 /* "rows 3..7 of 9, group 2, keys 0..19 of 19, d 8, ..." */
 void fused_shape_print(const fused_shape *shape, char *text, size_t size);

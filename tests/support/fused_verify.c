@@ -3,16 +3,26 @@
  * fused_verify.c: the outputs of a fused_problem against the oracle, and against each other. */
 #include "tests/support/fused_problem.h"
 
+#include "bench/verify/visible.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static double slope_of(const fused_problem *p, int64_t g)
+{
+    if (!p->shape.slopes)
+        return 0;
+    return (double)test_operand_sealed_f32(&p->operand[OPERAND_SLOPES], 0, 0)[g];
+}
 
 /* The row as the oracle sees it: operands as they were before the call. */
 static sattn_ref_row_args row_args(const fused_problem *p, int64_t g, int64_t i)
 {
     const fused_shape *const s = &p->shape;
     const test_operand *const mask = &p->operand[OPERAND_MASK];
+    const fused_keys keys = fused_keys_of_row(s, i);
     const sattn_ref_row_args row = {
         .q = test_operand_sealed_f32(&p->operand[OPERAND_Q], g, i),
         .k = test_operand_sealed_f32(&p->operand[OPERAND_K], 0, 0),
@@ -21,9 +31,12 @@ static sattn_ref_row_args row_args(const fused_problem *p, int64_t g, int64_t i)
         .v_stride = p->args.v_stride,
         .d = s->d,
         .d_v = s->d_v,
-        .key_begin = s->j0,
-        .key_end = fused_key_limit(s, i),
+        .key_begin = keys.begin,
+        .key_end = keys.end,
         .scale = (double)p->args.scale,
+        .softcap = (double)p->args.softcap,
+        .alibi_slope = slope_of(p, g),
+        .position = sattn_verify_add(i, s->causal_offset),
         .mask_bool = s->mask == PROBLEM_BOOL ? test_operand_sealed_u8(mask, g, i) : NULL,
         .mask_add = s->mask == PROBLEM_ADDITIVE ? test_operand_sealed_f32(mask, g, i) : NULL,
         .mask_key_stride = s->mask_by_key,
@@ -86,11 +99,33 @@ static void normalise(float *to, const float *o, int64_t d_v, float row_max, flo
         to[y] = is_empty ? o[y] : is_nan ? NAN : (float)((double)o[y] / (double)row_sum);
 }
 
+/* How far the largest score may be from the oracle's. */
+static double slack_of_scores(const fused_problem *p, const row_memory *memory, int64_t g,
+                              int64_t i)
+{
+    const sattn_ref_row_result *const row = &memory->result;
+    const fused_keys keys = fused_keys_of_row(&p->shape, i);
+    const double slope = fabs(slope_of(p, g));
+    double dot_size = 0;
+    double bias_size = 0;
+    for (int64_t j = keys.begin; j < keys.end; ++j)
+        if (isfinite(row->logits[j - keys.begin])) {
+            const double distance = (double)test_distance(i, p->shape.causal_offset, j);
+            dot_size = fmax(dot_size, row->dot_sizes[j - keys.begin]);
+            bias_size = fmax(bias_size, slope * distance);
+        }
+    const double u = SATTN_UNIT_ROUNDOFF;
+    return (double)(p->shape.d + 4) * u * (dot_size + fabs(row->max_logit)) +
+           SATTN_SOFTCAP_ERROR * u * (double)p->shape.softcap + 3 * u * bias_size + 1e-6;
+}
+
 /* The reference value trails the maximum by at most the lazy threshold and never leads it, but for
  * the rounding of the scores. */
 static void check_statistics(const fused_problem *p, test_run *run, const row_memory *memory,
-                             int64_t n_keys, float row_max, float row_sum)
+                             int64_t g, int64_t i)
 {
+    const float row_max = test_operand_f32(&p->operand[OPERAND_STATS], 0, g)[i];
+    const float row_sum = test_operand_f32(&p->operand[OPERAND_STATS], 1, g)[i];
     const sattn_ref_row_result *const row = &memory->result;
     if (row->n_visible == 0 && (row_max != -INFINITY || row_sum != 0.0f))
         fused_problem_fail(p, run, "a row that sees no key has not row_max -inf and row_sum 0");
@@ -100,12 +135,7 @@ static void check_statistics(const fused_problem *p, test_run *run, const row_me
         fused_problem_fail(p, run, "every visible score is -inf, but row_max is not");
     if (row->is_nan || row->n_visible == 0)
         return;
-    double dot_size = 0;
-    for (int64_t at = 0; at < n_keys; ++at)
-        if (isfinite(row->logits[at]))
-            dot_size = fmax(dot_size, row->dot_sizes[at]);
-    const double slack =
-        (double)(p->shape.d + 4) * SATTN_UNIT_ROUNDOFF * (dot_size + fabs(row->max_logit)) + 1e-6;
+    const double slack = slack_of_scores(p, memory, g, i);
     const double trail = row->max_logit - (double)row_max;
     if (!(trail <= (double)SATTN_LAZY_THRESHOLD + slack && trail >= -slack))
         fused_problem_fail(p, run,
@@ -133,8 +163,7 @@ void fused_problem_verify(const fused_problem *problem, test_run *run)
             }
             const float lse = (float)((double)row_max + log((double)row_sum));
             verify_row(problem, run, &memory, g, i, o, &lse, 1);
-            check_statistics(problem, run, &memory, fused_key_limit(s, i) - s->j0, row_max,
-                             row_sum);
+            check_statistics(problem, run, &memory, g, i);
         }
     free(normalised);
     free(memory.block);

@@ -7,6 +7,21 @@
 #include <math.h>
 #include <string.h>
 
+/* Of a row that sees next to nothing, keys that lie far apart. */
+static void see_few_keys(piece_problem *p)
+{
+    const piece_shape *const s = &p->shape;
+    if (!s->mask || s->visible_percent > 0)
+        return;
+    for (int64_t g = 0; g < (s->mask_by_group ? s->n_group : 1); ++g)
+        for (int64_t i = 0; i < (s->mask_by_row ? s->n_rows : 1); ++i)
+            for (int64_t j = i; j < p->operand[PIECE_MASK].extents.n_columns; j += 3000)
+                if (s->mask == PIECE_BOOL)
+                    test_operand_u8(&p->operand[PIECE_MASK], g, i)[j] = 1;
+                else
+                    test_operand_f32(&p->operand[PIECE_MASK], g, i)[j] = -1.0f;
+}
+
 /* A problem with one row, or some rows, of a bigger one. Rows keep their index, so data and limits
  * stay the same; their place in a tile and their neighbours change. */
 static void compare_rows(test_run *run, const piece_problem *all, int64_t i0, int64_t i1)
@@ -16,6 +31,7 @@ static void compare_rows(test_run *run, const piece_problem *all, int64_t i0, in
     shape.i1 = i1;
     piece_problem some;
     piece_problem_make(&some, run, &shape, all->seed);
+    see_few_keys(&some);
     piece_problem_run(&some, run);
     piece_same_bits_all(run, &some, all, "in another batch of rows");
     piece_problem_free(&some);
@@ -29,6 +45,8 @@ static void compare_head(test_run *run, const piece_problem *all, int64_t g)
     piece_problem alone;
     piece_problem_make(&alone, run, &shape, all->seed);
     const test_operand *const mask = &alone.operand[PIECE_MASK];
+    if (shape.slopes)
+        *test_operand_f32(&alone.operand[PIECE_SLOPES], 0, 0) = test_slope(shape.slopes, g);
     for (int64_t i = 0; i < shape.n_rows; ++i) {
         memcpy(test_operand_f32(&alone.operand[PIECE_IN], 0, i),
                test_operand_f32(&all->operand[PIECE_IN], g, i),
@@ -69,6 +87,26 @@ static void window_over_blocks(piece_shape *shape, test_random *random)
     shape->visible_percent = 90;
 }
 
+/* The same for the parts that longer rows are cut into, of 4,096 or 8,192 keys: the first rows
+ * begin just before a part does, the last in it, and some end with one. */
+static void window_over_parts(piece_shape *shape, test_random *random)
+{
+    enum { PART = 8192 };
+    if (shape->op == SATTN_OP_qk)
+        return;
+    const int64_t begin = PART * test_random_below(random, 2) + PART / 2 - 2;
+    const int64_t end = begin + PART / 2 * (1 + test_random_below(random, 3));
+    shape->n_rows = shape->i1 = 5;
+    shape->n_keys = shape->n_columns = shape->j1 = 3 * PART - 100;
+    shape->has_window = true;
+    shape->causal = false;
+    shape->causal_offset = end - 3;
+    shape->window_left = end - 3 - begin;
+    shape->window_right = test_random_below(random, 3);
+    if (shape->mask && test_random_chance(random, 40))
+        shape->visible_percent = 0; /* but a few, see below */
+}
+
 void piece_test_rows_alone(test_run *run)
 {
     for (int variant = 0; variant < 60; ++variant) {
@@ -88,8 +126,11 @@ void piece_test_rows_alone(test_run *run)
             shape.data = PIECE_ZEROS;
         if (variant % 4 == 1)
             window_over_blocks(&shape, &random);
+        if (variant % 8 == 7)
+            window_over_parts(&shape, &random);
         piece_problem all;
         piece_problem_make(&all, run, &shape, random.seed);
+        see_few_keys(&all);
         piece_problem_run(&all, run);
         piece_problem_verify(&all, run);
         for (int64_t i = 0; i < shape.n_rows; ++i)
@@ -115,8 +156,10 @@ void piece_test_alignment(test_run *run)
                                             1 + test_random_below(&random, 150),
                                             1 + test_random_below(&random, 70));
         shape.n_group = 1 + test_random_below(&random, 3);
-        if (shape.op != SATTN_OP_qk)
+        if (shape.op != SATTN_OP_qk) {
             shape.mask = (piece_mask)(variant % 3);
+            shape.slopes = (test_slopes)(variant % TEST_SLOPES_KINDS);
+        }
         shape.mask_by_group = shape.mask_by_row = shape.mask_by_key = true;
         shape.placement = TEST_START_FLUSH;
         piece_problem plain, shifted;
@@ -187,7 +230,8 @@ void piece_test_keys_behind(test_run *run)
             piece_shape_vary(&shape, &random);
         shape.n_group = 1 + test_random_below(&random, 3);
         if (variant % 16 < BEHINDS) /* longer than any part that a row is cut into */
-            shape.n_keys = shape.j1 = 4090 + test_random_below(&random, 20);
+            shape.n_keys = shape.j1 =
+                4090 * (1 + test_random_below(&random, 3)) + test_random_below(&random, 20);
         if (variant % 16 < BEHINDS)
             shape.n_rows = shape.i1 = 2;
         if (variant % 16 >= 16 - BEHINDS)
@@ -209,7 +253,7 @@ void piece_test_keys_behind(test_run *run)
         piece_problem_make(&exact, run, &shape, random.seed);
         piece_problem_run(&exact, run);
         piece_problem_verify(&exact, run);
-        const int64_t most_more = test_random_chance(&random, 5) ? 5000 : 200;
+        const int64_t most_more = test_random_chance(&random, 5) ? 10000 : 200;
         compare_longer(run, &exact, by, 1 + test_random_below(&random, most_more));
         piece_problem_free(&exact);
     }
@@ -253,8 +297,11 @@ void piece_test_same_keys(test_run *run)
             shape.data = PIECE_ZEROS;
         if (variant % 3 == 0)
             window_over_blocks(&shape, &random);
+        if (variant % 12 == 5)
+            window_over_parts(&shape, &random);
         piece_problem limited, masked;
         piece_problem_make(&limited, run, &shape, random.seed);
+        see_few_keys(&limited);
         piece_problem_run(&limited, run);
         piece_problem_verify(&limited, run);
         shape.causal = shape.has_window = false;

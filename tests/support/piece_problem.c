@@ -56,9 +56,16 @@ static void fill_in(piece_problem *p)
 static void fill_shared(piece_problem *p)
 {
     const piece_shape *const s = &p->shape;
-    for (int64_t j = s->j0; j < s->j1; ++j)
-        for (int64_t x = 0; x < s->n_features; ++x)
+    for (int64_t j = p->keys.begin; j < p->keys.end; ++j)
+        for (int64_t x = 0; x < s->n_features; ++x) /* softmax has none */
             test_operand_f32(&p->operand[PIECE_SHARED], 0, j)[x] = shared_value(s, p->seed, j, x);
+}
+
+static void fill_slopes(piece_problem *p)
+{
+    const test_operand *const slopes = &p->operand[PIECE_SLOPES];
+    for (int64_t g = 0; g < slopes->extents.n_columns; ++g)
+        test_operand_f32(slopes, 0, 0)[g] = test_slope(p->shape.slopes, g);
 }
 
 static void fill_mask(piece_problem *p)
@@ -138,13 +145,17 @@ static void make_operands(piece_problem *p, const test_run *run)
     extents[PIECE_MASK] = mask_extents(s);
     extents[PIECE_STATS] = float_extents(2, s->n_group, s->op == SATTN_OP_softmax ? s->n_rows : 0,
                                          s->row_gap[PIECE_STATS]);
+    extents[PIECE_SLOPES] = float_extents(1, 1, s->slopes ? s->n_group : 0, 0);
     if (s->in_repeats)
         extents[PIECE_IN].row_stride = 0;
     if (s->shared_repeats)
         extents[PIECE_SHARED].row_stride = 0;
     for (int operand = 0; operand < PIECE_OPERANDS; ++operand)
         p->operand[operand] =
-            test_operand_make(&extents[operand], s->placement, s->distance[operand]);
+            operand == PIECE_SHARED && s->n_features
+                ? test_operand_make_part(&extents[operand], p->keys.begin, p->keys.end,
+                                         s->placement, s->distance[operand])
+                : test_operand_make(&extents[operand], s->placement, s->distance[operand]);
     const size_t n_bytes = (scratch_bytes(s) + run->kernel->extra_scratch + 63) / 64 * 64;
     const test_extents scratch = float_extents(1, 1, (int64_t)(n_bytes / sizeof(float)), 0);
     p->scratch = test_operand_make(&scratch, s->placement, 0);
@@ -168,6 +179,7 @@ static sattn_visibility visibility(const piece_problem *p)
         .mask_group_stride = mask->extents.group_stride,
         .mask_row_stride = mask->extents.row_stride,
         .mask_key_stride = s->mask_by_key,
+        .alibi_slopes = s->slopes ? p->operand[PIECE_SLOPES].data : NULL,
     };
     return visible;
 }
@@ -254,11 +266,12 @@ static sattn_av_args av_args(const piece_problem *p)
 void piece_problem_make(piece_problem *problem, const test_run *run, const piece_shape *shape,
                         uint64_t seed)
 {
-    *problem = (piece_problem){.shape = *shape, .seed = seed};
+    *problem = (piece_problem){.shape = *shape, .seed = seed, .keys = piece_keys_of_call(shape)};
     make_operands(problem, run);
     fill_in(problem);
     fill_shared(problem);
     fill_mask(problem);
+    fill_slopes(problem);
     if (shape->op == SATTN_OP_qk)
         problem->args.qk = qk_args(problem);
     else if (shape->op == SATTN_OP_softmax)

@@ -16,6 +16,7 @@
 typedef struct piece_problem {
     piece_shape shape;
     uint64_t seed;
+    piece_keys keys;                      /* those that K and V have: piece_keys_of_call */
     test_operand operand[PIECE_OPERANDS]; /* of STATS: group 0 row_max, group 1 row_sum */
     test_operand scratch;
     union {

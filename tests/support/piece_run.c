@@ -59,8 +59,8 @@ static void accept_written(piece_problem *p, test_run *run, unsigned char *out_i
 
 static void check_surroundings(piece_problem *p, test_run *run)
 {
-    static const char *const names[] = {"the input", "k or v", "the output", "the mask",
-                                        "the statistics"};
+    static const char *const names[] = {"the input", "k or v",         "the output",
+                                        "the mask",  "the statistics", "the slopes"};
     test_operand after[PIECE_OPERANDS]; /* what was there before stays known to the oracle */
     for (int operand = 0; operand < PIECE_OPERANDS; ++operand) {
         after[operand] = p->operand[operand];

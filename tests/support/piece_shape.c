@@ -49,6 +49,10 @@ void piece_shape_vary_visibility(piece_shape *shape, test_random *random)
     shape->mask_by_row = test_random_chance(random, 50);
     shape->mask_by_key = test_random_chance(random, 80);
     shape->visible_percent = 10 + (int)test_random_below(random, 90);
+    if (test_random_chance(random, 30))
+        shape->slopes = (test_slopes)(1 + test_random_below(random, TEST_SLOPES_KINDS - 1));
+    if (shape->slopes && !shape->has_window && test_random_chance(random, 10))
+        shape->causal_offset = test_far_offsets[test_random_below(random, TEST_FAR_OFFSETS)];
     if (shape->op == SATTN_OP_softmax && test_random_chance(random, 30))
         shape->n_columns = shape->n_keys + test_random_below(random, 40);
 }
@@ -95,18 +99,36 @@ bool piece_is_in_range(const piece_shape *shape, int64_t i, int64_t j)
     return shape->window_left < 0 || is_at_most_sum(-1 - distance, -1 - offset, shape->window_left);
 }
 
+piece_keys piece_keys_of_call(const piece_shape *shape)
+{
+    if (shape->op == SATTN_OP_qk)
+        return (piece_keys){shape->j0, shape->j1};
+    if (!shape->causal && !shape->has_window)
+        return (piece_keys){0, shape->i0 < shape->i1 ? shape->n_keys : 0};
+    piece_keys all = {shape->n_keys, 0};
+    for (int64_t i = shape->i0; i < shape->i1; ++i) {
+        for (int64_t j = 0; j < all.begin; ++j)
+            if (piece_is_in_range(shape, i, j))
+                all.begin = j;
+        for (int64_t j = shape->n_keys - 1; j >= all.end; --j)
+            if (piece_is_in_range(shape, i, j))
+                all.end = j + 1;
+    }
+    return all.begin < all.end ? all : (piece_keys){0, 0};
+}
+
 static void print_visibility(const piece_shape *s, char *text, size_t size)
 {
     static const char *const masks[] = {"no mask", "bool mask", "additive mask"};
-    char causal[64] = "not causal";
+    static const char *const slopes[] = {"no slopes",    "slopes 0",    "halving slopes",
+                                         "mixed slopes", "tiny slopes", "steep slopes"};
     char window[64] = "no window";
-    if (s->causal)
-        snprintf(causal, sizeof causal, "causal");
     if (s->has_window)
         snprintf(window, sizeof window, "window %lld..%lld", (long long)s->window_left,
                  (long long)s->window_right);
-    snprintf(text, size, "%s, %s, offset %+lld, %s (%s%s%s, %d %%)", causal, window,
-             (long long)s->causal_offset, masks[s->mask], s->mask_by_group ? "g" : "1",
+    snprintf(text, size, "%s, %s, offset %+lld, %s, %s (%s%s%s, %d %%)",
+             s->causal ? "causal" : "not causal", window, (long long)s->causal_offset,
+             slopes[s->slopes], masks[s->mask], s->mask_by_group ? "g" : "1",
              s->mask_by_row ? "i" : "1", s->mask_by_key ? "j" : "1", s->visible_percent);
 }
 

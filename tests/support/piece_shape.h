@@ -15,6 +15,7 @@
 
 #include "tests/support/buffers.h"
 #include "tests/support/harness.h"
+#include "tests/support/slopes.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +32,7 @@ typedef enum piece_data {
 
 typedef enum piece_mask { PIECE_NO_MASK, PIECE_BOOL, PIECE_ADDITIVE } piece_mask;
 
-enum { PIECE_IN, PIECE_SHARED, PIECE_OUT, PIECE_MASK, PIECE_STATS, PIECE_OPERANDS };
+enum { PIECE_IN, PIECE_SHARED, PIECE_OUT, PIECE_MASK, PIECE_STATS, PIECE_SLOPES, PIECE_OPERANDS };
 
 /* Zero means the plain case everywhere; see piece_shape_plain. */
 typedef struct piece_shape {
@@ -39,12 +40,13 @@ typedef struct piece_shape {
     int64_t n_group, n_rows, n_keys, n_features;
     int64_t n_columns; /* softmax: of P, at least n_keys */
     int64_t i0, i1;    /* rows to compute; the input holds the canary in others */
-    int64_t j0, j1;    /* qk: keys, likewise */
+    int64_t j0, j1;    /* qk: keys to compute */
     float scale, softcap;
     float spread;
     piece_data data;
     bool causal, has_window;
     int64_t causal_offset, window_left, window_right;
+    test_slopes slopes; /* softmax; given to av too, which has no use for them */
     piece_mask mask;
     bool mask_by_group, mask_by_row, mask_by_key; /* false: broadcast */
     int visible_percent;                          /* of the mask's entries */
@@ -76,6 +78,13 @@ int64_t piece_out_width(const piece_shape *shape);
 /* Whether length, causal limit, window and the mask's kind let row i see key j; the mask's values
  * are not looked at. */
 bool piece_is_in_range(const piece_shape *shape, int64_t i, int64_t j);
+
+/* The keys [begin, end) that a row of the call may see in this way; qk: [j0, j1). K and V have only
+ * these: the places of others hold the canary or cannot be read. */
+typedef struct piece_keys {
+    int64_t begin, end;
+} piece_keys;
+piece_keys piece_keys_of_call(const piece_shape *shape);
 
 /* "rows 3..7 of 9, group 2, keys 0..19, ..." */
 void piece_shape_print(const piece_shape *shape, char *text, size_t size);

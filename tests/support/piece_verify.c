@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool piece_is_visible(const piece_problem *problem, int64_t g, int64_t i, int64_t j)
@@ -21,17 +22,33 @@ bool piece_is_visible(const piece_problem *problem, int64_t g, int64_t i, int64_
     return s->mask == PIECE_NO_MASK || test_operand_f32(mask, g, i)[at] != -INFINITY;
 }
 
-/* Operands as they were before the call. */
-static void verify_row(const piece_problem *p, int64_t g, int64_t i, sattn_verify_result *result)
+/* V of av, dense, with zeros for the keys that it does not have: the verifier looks for values that
+ * are not finite at hidden keys too. */
+static float *v_of_all_keys(const piece_problem *p)
+{
+    const int64_t n = p->shape.n_features;
+    float *const v = test_allocate((size_t)(p->shape.n_keys * n) * sizeof(float));
+    for (int64_t j = 0; j < p->shape.n_keys; ++j) {
+        const bool is_there = j >= p->keys.begin && j < p->keys.end;
+        const float *const row = test_operand_sealed_f32(&p->operand[PIECE_SHARED], 0, j);
+        for (int64_t y = 0; y < n; ++y)
+            v[j * n + y] = is_there ? row[y] : 0.0f;
+    }
+    return v;
+}
+
+/* Operands as they were before the call; `v` of av, dense. */
+static void verify_row(const piece_problem *p, const float *v, int64_t g, int64_t i,
+                       sattn_verify_result *result)
 {
     const piece_shape *const s = &p->shape;
     const sattn_verify_place at = {.head = g, .row = i};
     const float *const in = test_operand_sealed_f32(&p->operand[PIECE_IN], g, i);
-    const float *const shared = test_operand_sealed_f32(&p->operand[PIECE_SHARED], 0, 0);
+    const float *const k = test_operand_sealed_f32(&p->operand[PIECE_SHARED], 0, s->j0);
     const float *const got = piece_out_row(p, g, i);
     if (s->op == SATTN_OP_qk) {
         const sattn_verify_scores row = {.q = in,
-                                         .k = shared + s->j0 * p->args.qk.k_stride,
+                                         .k = k,
                                          .k_stride = p->args.qk.k_stride,
                                          .d = s->n_features,
                                          .n = s->j1 - s->j0,
@@ -50,8 +67,8 @@ static void verify_row(const piece_problem *p, int64_t g, int64_t i, sattn_verif
                                  s->without_statistics ? NULL : sums, at, result);
     } else {
         const sattn_verify_outputs row = {.p = in,
-                                          .v = shared,
-                                          .v_stride = p->args.av.v_stride,
+                                          .v = v,
+                                          .v_stride = s->n_features,
                                           .d_v = s->n_features,
                                           .visible = &p->args.av.visible,
                                           .g = g,
@@ -66,10 +83,12 @@ void piece_problem_verify(const piece_problem *problem, test_run *run)
     const bool is_empty = s->n_group * (s->i1 - s->i0) * piece_out_width(s) == 0 ||
                           (s->op == SATTN_OP_qk && s->j0 == s->j1);
     sattn_verify_result result;
+    float *const v = s->op == SATTN_OP_av ? v_of_all_keys(problem) : NULL;
     sattn_verify_result_init(&result);
     for (int64_t g = 0; g < s->n_group; ++g)
         for (int64_t i = s->i0; i < s->i1; ++i)
-            verify_row(problem, g, i, &result);
+            verify_row(problem, v, g, i, &result);
+    free(v);
     if (is_empty ? result.n_failed > 0 : !sattn_verify_passed(&result)) {
         char text[400];
         sattn_verify_describe(&result, text, sizeof text);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * layout.c: see layout.h. */
+#include "dispatch/layout.h"
+
+#include "dispatch/attention_check.h"
+#include "dispatch/chain.h"
+#include "dispatch/checked.h"
+#include "dispatch/error.h"
+
+#include <inttypes.h>
+
+/* Appends `floats` floats to the layout, on a cache line of their own. */
+static size_t reserve(sattn_checked *size, sattn_checked floats)
+{
+    const int64_t at = size->value;
+    const sattn_checked bytes = sattn_checked_mul(floats, sattn_checked_of(sizeof(float)));
+    *size = sattn_checked_add(*size, sattn_checked_add(bytes, sattn_checked_of(63)));
+    size->value &= ~(int64_t)63;
+    return (size_t)at;
+}
+
+/* Extents of at most 2^40 keep these sums within size_t. */
+static size_t scratch_of(const sattn_plan *plan, int64_t n_columns)
+{
+    size_t largest = 0;
+    for (int op = 0; op < SATTN_OP_COUNT; ++op) {
+        if (!plan->kernels[op])
+            continue;
+        size_t bytes = plan->kernels[op]->extra_scratch;
+        if (op == SATTN_OP_fused)
+            bytes += sattn_fused_scratch_bytes(plan->args.d, plan->args.d_v);
+        if (op == SATTN_OP_qk)
+            bytes += sattn_qk_scratch_bytes(plan->args.d);
+        if (op == SATTN_OP_softmax)
+            bytes += sattn_softmax_scratch_bytes(n_columns);
+        if (op == SATTN_OP_av)
+            bytes += sattn_av_scratch_bytes(plan->args.d_v);
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest;
+}
+
+static sattn_checked product(int64_t a, int64_t b)
+{
+    return sattn_checked_mul(sattn_checked_of(a), sattn_checked_of(b));
+}
+
+static sattn_checked times(sattn_checked a, int64_t b)
+{
+    return sattn_checked_mul(a, sattn_checked_of(b));
+}
+
+static sattn_status too_large(void)
+{
+    return sattn_fail(SATTN_ERR_TOO_LARGE, "the workspace of these extents (n_q, n_k, d, d_v, head "
+                                           "counts) has a size that overflows");
+}
+
+/* Row statistics and partial outputs: of a worker, or of a block. */
+static void reserve_parts(sattn_plan *plan, sattn_checked *size)
+{
+    const sattn_attention_args *const a = &plan->args;
+    const bool has_stats =
+        plan->splits > 1 || (sattn_task_weighs(plan->task) && (a->lse || a->sinks));
+    const sattn_checked rows = times(product(plan->n_group, plan->block_rows), plan->splits);
+    const sattn_checked none = {0, false};
+    plan->layout.row_max = reserve(size, has_stats ? rows : none);
+    plan->layout.row_sum = reserve(size, has_stats ? rows : none);
+    plan->layout.parts = reserve(size, plan->splits > 1 ? times(rows, a->d_v) : none);
+}
+
+sattn_status sattn_layout_parts(sattn_plan *plan)
+{
+    const sattn_attention_args *const a = &plan->args;
+    sattn_workspace_layout *const at = &plan->layout;
+    const bool chain = plan->task == SATTN_TASK_CHAIN, fused = plan->task == SATTN_TASK_FUSED;
+    const sattn_checked none = {0, false};
+    const int64_t n_columns = chain ? sattn_chain_columns(a, plan->block_rows) : a->n_k;
+    const bool stores_scores =
+        chain && !(a->scores && a->scores_stage == SATTN_SCORES_PROBABILITIES);
+    const bool repairs = plan->may_hide && plan->task != SATTN_TASK_SOFTMAX;
+    const bool copies_q = fused && repairs && sattn_output_fits_queries(a);
+    const sattn_checked rows = product(plan->n_group, plan->block_rows);
+    sattn_checked worker = none, block = none, shared = none;
+    at->scratch =
+        reserve(&worker, sattn_checked_of((int64_t)(scratch_of(plan, n_columns) / sizeof(float))));
+    at->scores =
+        reserve(&worker, stores_scores ? times(rows, sattn_chain_row_stride(n_columns)) : none);
+    at->q_copy = reserve(&worker, copies_q ? times(rows, a->d) : none);
+    reserve_parts(plan, plan->parts_apart ? &block : &worker);
+    at->v_copy = reserve(&shared, repairs ? product(a->n_k, a->d_v) : none);
+    at->v_keys =
+        reserve(&shared, repairs ? product(a->n_k, sizeof(int64_t) / sizeof(float)) : none);
+    at->repaired = reserve(&shared, repairs ? times(rows, a->d_v) : none);
+    if (worker.overflow || block.overflow || shared.overflow)
+        return too_large();
+    at->worker_size = (size_t)worker.value;
+    at->block_size = (size_t)block.value;
+    at->shared_size = (size_t)shared.value;
+    return SATTN_OK;
+}
+
+sattn_status sattn_layout_places(sattn_workspace_layout *at, int64_t n_workers, int64_t n_blocks)
+{
+    sattn_checked size = product((int64_t)at->worker_size, n_workers);
+    at->blocks = (size_t)size.value;
+    size = sattn_checked_add(size, product((int64_t)at->block_size, n_blocks));
+    at->pending = reserve(&size, product(n_blocks, sizeof(_Atomic int64_t) / sizeof(float)));
+    at->shared = (size_t)size.value;
+    size = sattn_checked_add(size, sattn_checked_of((int64_t)at->shared_size));
+    if (size.overflow || size.value > PTRDIFF_MAX)
+        return too_large();
+    at->size = (size_t)size.value;
+    return SATTN_OK;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * share.c: see share.h. Sizes of blocks and of the least work are measured ones. */
+#include "dispatch/share.h"
+
+static double lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+double sattn_keys_per_row(const sattn_attention_args *a)
+{
+    const double n_q = (double)a->n_q, n_k = (double)a->n_k;
+    double keys = n_k;
+    if (a->causal && !a->causal_offset && n_q > 0)
+        keys = n_k >= n_q ? n_k - (n_q - 1) / 2 : n_k * (n_k + 1) / 2 / n_q;
+    if (a->has_window && a->window_left >= 0 && (a->window_right >= 0 || a->causal))
+        keys =
+            lesser(keys, (double)a->window_left + 1 + (a->causal ? 0.0 : (double)a->window_right));
+    return keys;
+}
+
+double sattn_work_of(const sattn_attention_args *a, sattn_task task)
+{
+    const double queries = (double)a->batch * (double)a->n_q_heads * (double)a->n_q;
+    const double heads = (double)a->batch * (double)a->n_kv_heads;
+    const double seen = sattn_keys_per_row(a);
+    const double d = (double)a->d, d_v = (double)a->d_v;
+    const double kv =
+        SATTN_WORK_PER_KV_ELEMENT * heads * lesser((double)a->n_k, seen * (double)a->n_q);
+    switch (task) {
+    case SATTN_TASK_FUSED:
+    case SATTN_TASK_CHAIN:
+        return queries * seen * (d + d_v + SATTN_WORK_PER_EXP) + kv * (d + d_v);
+    case SATTN_TASK_QK:
+        return queries * (double)a->n_k * d + kv * d;
+    case SATTN_TASK_SOFTMAX:
+        return queries * seen * SATTN_WORK_PER_EXP;
+    case SATTN_TASK_AV:
+        return queries * seen * d_v + kv * d_v;
+    }
+    return 0;
+}
+
+int sattn_threads_for(double work, int asked)
+{
+    const int most = asked < SATTN_THREADS_MAX ? asked : SATTN_THREADS_MAX;
+    const double worth = work / SATTN_WORK_PER_THREAD;
+    if (most <= 1 || worth < 2)
+        return 1;
+    return worth < (double)most ? (int)worth : most;
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    while (b > 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The number of rows of each head next to `rows` rows of all that fills tiles, if one is near. */
+static int64_t block_near(int64_t rows, int64_t n_group, int64_t tile_rows)
+{
+    const int64_t step = tile_rows / common_divisor(tile_rows, n_group);
+    if (step > 2 * rows / n_group)
+        return rows > n_group ? rows / n_group : 1;
+    const int64_t steps = (rows / n_group + step / 2) / step;
+    return steps > 0 ? steps * step : step;
+}
+
+int64_t sattn_block_rows(double n_rows, int64_t n_group, int64_t tile_rows, int threads)
+{
+    const int64_t rows = block_near(SATTN_BLOCK_ROWS, n_group, tile_rows);
+    if (n_rows >= (double)(rows * SATTN_BLOCKS_PER_THREAD * threads))
+        return rows;
+    return block_near(SATTN_BLOCK_ROWS_FEW, n_group, tile_rows);
+}
+
+int64_t sattn_chosen_splits(double n_blocks, double n_keys, int threads)
+{
+    const double longest = n_keys / (double)SATTN_SPLIT_KEYS_MIN;
+    const int64_t most = longest < (double)threads ? (int64_t)longest : threads;
+    int64_t best = 1;
+    double best_rounds = 1.0; /* that the threads need, in units of a whole block */
+    for (int64_t splits = 2; splits <= most && n_blocks < (double)threads; ++splits) {
+        const int64_t parts_each = ((int64_t)n_blocks * splits + threads - 1) / threads;
+        const double rounds = (double)parts_each / (double)splits;
+        if (rounds < 0.9 * best_rounds) { /* a range more is to be worth its merge */
+            best = splits;
+            best_rounds = rounds;
+        }
+    }
+    return best;
+}

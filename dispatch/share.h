@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * share.h: how the work of a call is cut into tasks and shared among threads.
+ *
+ * A unit (batch entry, KV head) is cut into blocks of query rows, and its keys into ranges. A row's
+ * bits do not depend on its block, but do on the ranges, so that only these are to be kept the same
+ * where results must be. All is a pure function of shape and options. */
+#ifndef SATTN_DISPATCH_SHARE_H
+#define SATTN_DISPATCH_SHARE_H
+
+#include "dispatch/operands.h"
+
+enum {
+    SATTN_THREADS_MAX = 1024,
+    SATTN_BLOCK_ROWS = 128,      /* rows of a block, of all heads of a group together */
+    SATTN_BLOCK_ROWS_FEW = 32,   /* where there are too few of these */
+    SATTN_BLOCKS_PER_THREAD = 6, /* too few: less than so many for each thread */
+    SATTN_SPLIT_KEYS_MIN = 512,  /* keys in a range, where their number is chosen */
+    SATTN_ARRAY_CHUNK = 1 << 14, /* elements of an array to a task */
+};
+
+/* Multiply-adds of f32 for which a thread is worth its start: about 12 us of one core of 2025,
+ * where starting and joining one that spins costs 4 us. */
+#define SATTN_WORK_PER_THREAD     1048576.0
+#define SATTN_WORK_PER_EXP        16.0 /* what an exp with its load and store counts as */
+#define SATTN_WORK_PER_KV_ELEMENT 4.0  /* reading K and V, which weighs where rows are few */
+
+/* Multiply-adds that a call costs, roughly: what length, causal limit with the default offset, and
+ * window leave of the keys. */
+double sattn_work_of(const sattn_attention_args *args, sattn_task task);
+
+/* Threads of at most `asked` that so much work is worth. */
+int sattn_threads_for(double work, int asked);
+
+/* Rows of each head to a block. tile_rows are the rows of the kernel's tile; n_rows those of each
+ * head, of all units together. */
+int64_t sattn_block_rows(double n_rows, int64_t n_group, int64_t tile_rows, int threads);
+
+/* Ranges for the keys of n_blocks blocks so that all threads have work; 1 where that is so anyway,
+ * or where ranges of n_keys keys would be too short. */
+int64_t sattn_chosen_splits(double n_blocks, double n_keys, int threads);
+
+/* Keys that a row of the call sees on average, as sattn_work_of counts them. */
+double sattn_keys_per_row(const sattn_attention_args *args);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * one_kernel.c: names of kernels for a test's options. */
+#include "tests/support/one_kernel.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool one_kernel_is_chain(const test_run *run)
+{
+    return run->kernel->op != SATTN_OP_fused;
+}
+
+static const char *first_of(sattn_op op, sattn_features needs)
+{
+    size_t count;
+    const sattn_kernel *const rows = sattn_registry(&count);
+    for (size_t i = 0; i < count; ++i)
+        if (rows[i].op == op && rows[i].needs == needs)
+            return rows[i].name;
+    return "";
+}
+
+sattn_options one_kernel_options(const test_run *run)
+{
+    static char names[512];
+    snprintf(names, sizeof names, "%s", run->kernel->name);
+    for (sattn_op op = SATTN_OP_qk; one_kernel_is_chain(run) && op <= SATTN_OP_av; ++op)
+        if (op != run->kernel->op) {
+            const size_t length = strlen(names);
+            snprintf(names + length, sizeof names - length, ",%s",
+                     first_of(op, run->kernel->needs));
+        }
+    return (sattn_options){.kernels = names,
+                           .isa = sattn_isa_name(run->kernel->needs),
+                           .plan = one_kernel_is_chain(run) ? "chain" : "fused"};
+}
+
+sattn_op one_kernel_op(int argc, char **argv)
+{
+    for (int i = 1; i < argc; ++i) {
+        const bool is_name = strncmp(argv[i], "--kernel=", 9) == 0;
+        const sattn_kernel *const kernel = is_name ? sattn_kernel_by_name(argv[i] + 9) : NULL;
+        if (kernel)
+            return kernel->op;
+    }
+    return SATTN_OP_fused;
+}
