@@ -109,10 +109,10 @@ typedef enum sattn_scores_stage {
  * causal_offset of b: j < n_k_valid[b];  causal: j <= i + offset;  the mask lets it through;
  *   window: i + offset - window_left <= j <= i + offset + window_right.
  * A hidden key never matters, whatever K and V hold there. A row that sees no key is +0 and its
- * log-sum-exp -inf, or the sink. NaN or +inf among a row's visible scores makes the whole row NaN,
- * and so do scores that are all -inf, the sink included, without being masked. A visible V that is
- * not finite makes its column of the row not finite; whether it is NaN or an infinity then is left
- * open.
+ * log-sum-exp -inf, or the sink. NaN or +inf among a row's visible scores, or as its sink, makes
+ * the whole row NaN, whatever it sees; so do scores that are all -inf, the sink included, without
+ * being masked. A visible V that is not finite makes its column of the row not finite; whether it
+ * is NaN or an infinity then is left open.
  *
  * batch, head counts and n_q of 0 compute nothing; n_k of 0 gives rows of +0; d and d_v are 1 or
  * more. The error is bounded in docs/numerics.md. */

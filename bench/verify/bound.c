@@ -175,6 +175,8 @@ static bound_sums bound_denominator(const bound_row *b)
     if (b->args->has_sink) {
         const double weight = exp(b->args->sink - b->row->lse);
         const bound_key key = bound_weight(b, b->args->sink, 0);
+        if (weight == 0) /* its H may be infinite */
+            return sums;
         sums.weight += weight * (key.h + (1 + key.h) * key.beta);
         sums.denominator += weight * (1 + key.h) * key.beta;
         sums.sink_h = weight * key.h;

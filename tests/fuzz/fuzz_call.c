@@ -324,7 +324,8 @@ static void take_pointers_away(fuzz_call *call)
 static void make_extents(fuzz_call *call, fuzz_bytes *bytes)
 {
     sattn_attention_args *const a = &call->args;
-    const bool is_long = fuzz_byte(bytes) >= 192;
+    const uint8_t length = fuzz_byte(bytes);
+    const bool is_long = length >= 192, is_very_long = length >= 248;
     a->batch = fuzz_extent(bytes, 3);
     a->n_kv_heads = fuzz_extent(bytes, 3);
     a->n_q_heads = fuzz_extent(bytes, 4);
@@ -334,6 +335,8 @@ static void make_extents(fuzz_call *call, fuzz_bytes *bytes)
         a->n_q_heads = fuzz_extent(bytes, 9);
     a->n_q = fuzz_extent(bytes, is_long ? 70 : 7);
     a->n_k = fuzz_extent(bytes, is_long ? 249 : 40);
+    if (is_very_long && a->n_k >= 0 && a->n_k <= 249) /* several key ranges, with few queries */
+        a->n_k *= 11;
     a->d = fuzz_extent(bytes, 40);
     a->d_v = fuzz_byte(bytes) < 128 ? a->d : fuzz_extent(bytes, 40);
 }

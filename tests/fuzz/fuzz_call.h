@@ -13,8 +13,8 @@
 #include "tests/fuzz/fuzz_bytes.h"
 
 enum {
-    FUZZ_BYTES_MAX = 1 << 18,
-    FUZZ_WORK_MAX = 1 << 21,
+    FUZZ_BYTES_MAX = 1 << 19,
+    FUZZ_WORK_MAX = 1 << 22, /* enough for calls that are worth several threads */
 };
 
 typedef enum fuzz_entry {

@@ -8,6 +8,7 @@
 #include "tests/fuzz/fuzz_check.h"
 
 #include "bench/verify/compare.h"
+#include "dispatch/share.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,7 +173,8 @@ static void verify(sattn_attention_args args, const sattn_options *options)
     const char *why;
     char text[400];
     if (!is_chain)
-        params.n_splits = options->key_splits > 0 ? options->key_splits : 8;
+        params.n_splits =
+            options->key_splits > 0 ? options->key_splits : 1 + args.n_k / SATTN_SPLIT_KEYS_MIN;
     args.scores = NULL;
     sattn_verify_result_init(&result);
     if (sattn_verify_attention(&args, &selection, &params, &result, &why) != SATTN_OK)
