@@ -27,7 +27,7 @@ static int64_t bytes_of(const shape *s)
     if (empty)
         return 0;
     last *= (double)s->element;
-    return last >= 0 && last <= FUZZ_BYTES_MAX ? (int64_t)last : -1;
+    return last >= 0 && last <= (double)FUZZ_BYTES_MAX ? (int64_t)last : -1;
 }
 
 static int64_t wrapped(int64_t a, int64_t b)
@@ -350,7 +350,7 @@ bool fuzz_call_make(fuzz_call *call, fuzz_bytes *bytes)
     make_extents(call, bytes);
     make_options(call, bytes);
     make_limits(call, bytes);
-    if (work_of(call) > FUZZ_WORK_MAX) {
+    if (work_of(call) > (double)FUZZ_WORK_MAX) {
         take_pointers_away(call);
     } else {
         a->q = make_view(call, FUZZ_Q, a->n_q_heads, a->n_q, a->d, bytes);
