@@ -270,6 +270,27 @@ static void test_special_values(void **state)
         }
 }
 
+/* An infinite V of weight 0 makes NaN here; of a weight that is not quite 0, an infinity. */
+static void test_infinity_of_weight_zero(void **state)
+{
+    (void)state;
+    for (int y = 0; y < D_V; ++y) {
+        row_case c;
+        make_case(&c);
+        for (int x = 0; x < D; ++x)
+            c.k[D + x] = c.q[x] < 0 ? 1e6f : -1e6f;
+        c.v[D_V + y] = -INFINITY;
+        solve(&c);
+        assert_true(isnan(c.row.o[y]));
+        c.o[y] = NAN;
+        expect_pass(&c);
+        c.o[y] = -INFINITY;
+        expect_pass(&c);
+        c.o[y] = 0;
+        expect_failure_at(&c, y);
+    }
+}
+
 /* ---- at the bound and just beyond */
 
 /* With values of 0 nothing but underflow can err, by (6 n + 16) times its unit. */
@@ -400,12 +421,19 @@ static void test_descriptions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_classes),          cmocka_unit_test(test_wrong_elements),
-        cmocka_unit_test(test_many_failures),    cmocka_unit_test(test_nan_row),
-        cmocka_unit_test(test_row_without_keys), cmocka_unit_test(test_row_of_minus_infinity),
-        cmocka_unit_test(test_special_values),   cmocka_unit_test(test_exactly_at_the_bound),
-        cmocka_unit_test(test_around_the_bound), cmocka_unit_test(test_bound_grows),
-        cmocka_unit_test(test_metrics),          cmocka_unit_test(test_nothing_compared),
+        cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_wrong_elements),
+        cmocka_unit_test(test_many_failures),
+        cmocka_unit_test(test_nan_row),
+        cmocka_unit_test(test_row_without_keys),
+        cmocka_unit_test(test_row_of_minus_infinity),
+        cmocka_unit_test(test_special_values),
+        cmocka_unit_test(test_infinity_of_weight_zero),
+        cmocka_unit_test(test_exactly_at_the_bound),
+        cmocka_unit_test(test_around_the_bound),
+        cmocka_unit_test(test_bound_grows),
+        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_nothing_compared),
         cmocka_unit_test(test_descriptions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
