@@ -86,7 +86,7 @@ static sattn_attention_args args_of(const sattn_workload *w)
         .window_left = s->window - 1,
         .window_right = 0,
         .alibi_slopes = s->has_alibi ? w->slopes_and_sinks : NULL,
-        .sinks = s->has_sinks ? w->slopes_and_sinks + s->n_q_heads : NULL,
+        .sinks = s->has_sinks && w->slopes_and_sinks ? w->slopes_and_sinks + s->n_q_heads : NULL,
         .n_k_valid = w->n_k_valid,
         .scores_stage = SATTN_SCORES_SOFTCAPPED,
         .scores_stride_b = s->n_q_heads * score_rows,
