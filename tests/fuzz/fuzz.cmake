@@ -18,4 +18,4 @@ sattn_test_program(fuzz_replay fuzz/fuzz_replay.c)
 target_link_libraries(fuzz_replay PRIVATE sattn_fuzz)
 math(EXPR inputs "10000 / ${SATTN_TEST_DIVISOR}")
 sattn_test(fuzz.replay COMMAND fuzz_replay ${CMAKE_CURRENT_SOURCE_DIR}/data/fuzz/attention.bin ${inputs}
-           LABELS library)
+           ONE_CPU LABELS library)
