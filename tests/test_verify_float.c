@@ -197,12 +197,17 @@ static void attend(const problem *p, int64_t h, int64_t i)
     lse[h * N_Q + i] = m + logf(sum);
 }
 
-static sattn_verify_result judge(const problem *p)
+static void attend_all(const problem *p)
 {
-    static const sattn_verify_selection all_rows = {.all_rows = true};
     for (int64_t h = 0; h < HQ; ++h)
         for (int64_t i = 0; i < N_Q; ++i)
             attend(p, h, i);
+}
+
+static sattn_verify_result judge(const problem *p)
+{
+    static const sattn_verify_selection all_rows = {.all_rows = true};
+    attend_all(p);
     sattn_verify_result result;
     const char *why = "";
     sattn_verify_result_init(&result);
@@ -286,12 +291,40 @@ static void test_far_positions(void **state)
     }
 }
 
+/* A score that may overflow on its way may be anything, and so its row a mean of the values, or
+ * NaN; but no other row, and nothing beyond the values. */
+static void test_overflow(void **state)
+{
+    (void)state;
+    problem p = make_problem(CAP, 3, 1);
+    p.args.softcap = 1e30f;
+    q[2 * D + 1] = 1e30f; /* head 0, row 2 */
+    q[2 * D + 5] = -1e30f;
+    for (int x = 1; x < 6; x += 4)
+        for (int j = 0; j < N_K; ++j)
+            k[j * D + x] = 1e10f;
+    const sattn_verify_selection all_rows = {.all_rows = true};
+    for (int value = 0; value < 4; ++value) {
+        const int row = value < 3 ? 2 : 3;
+        const float wrong[] = {NAN, 0.5f, 100.0f, NAN};
+        attend_all(&p);
+        for (int y = 0; y < D_V; ++y)
+            o[row * D_V + y] = wrong[value];
+        sattn_verify_result result;
+        sattn_verify_result_init(&result);
+        assert_int_equal(sattn_verify_attention(&p.args, &all_rows, NULL, &result, NULL), SATTN_OK);
+        assert_int_equal(result.n_failed, value < 2 ? 0 : D_V);
+        assert_true(result.n_elements >= (int64_t)HQ * N_Q * D_V);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_right),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_far_positions),
+        cmocka_unit_test(test_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  * factor, H_k = expm1(x_k), alpha_k and beta_k what numerator and denominator add by summing. */
 #include "bench/verify/bound.h"
 
+#include <float.h>
 #include <math.h>
 
 /* exp(t) for t below -87.33 is exactly 0; a rescaled weight may vanish where its key trails the
@@ -91,6 +92,29 @@ static double bound_delta(const bound_row *b, int64_t at)
         delta = sattn_bound_capped(a->softcap, logit - added, slack, delta);
     }
     return sattn_bound_biased(&bias, delta, logit, b->params->underflow);
+}
+
+bool sattn_score_may_overflow(const float *q, const float *k, int64_t d, double scale)
+{
+    const double most = (double)FLT_MAX / (1 + sattn_bound_gamma(0, (double)d + 1));
+    double size = 0;
+    for (int64_t x = 0; x < d; ++x) {
+        const double scaled = fabs(scale * (double)q[x]);
+        if (isfinite(scaled) && scaled >= most)
+            return true;
+        const double product = scaled * fabs((double)k[x]);
+        size += isfinite(product) ? product : 0;
+    }
+    return size >= most;
+}
+
+bool sattn_row_may_overflow(const sattn_ref_row_args *args)
+{
+    for (int64_t j = args->key_begin; j < args->key_end; ++j)
+        if (sattn_ref_is_visible(args, j) &&
+            sattn_score_may_overflow(args->q, args->k + j * args->k_stride, args->d, args->scale))
+            return true;
+    return false;
 }
 
 static bound_row bound_prepare(const sattn_ref_row_args *a, const sattn_ref_row_result *row,
@@ -252,7 +276,9 @@ double sattn_bound_row(const sattn_ref_row_args *args, const sattn_ref_row_resul
 {
     const double u = SATTN_UNIT_ROUNDOFF;
     const bound_row b = bound_prepare(args, row, params);
-    const bound_sums sums = bound_denominator(&b);
+    bound_sums sums = bound_denominator(&b);
+    if (sattn_row_may_overflow(args))
+        sums.weight = INFINITY;
     for (int64_t first = 0; first < args->d_v; first += COLUMNS) {
         const int64_t rest = args->d_v - first;
         bound_columns(&b, &sums, first, rest < COLUMNS ? (int)rest : COLUMNS, bound);

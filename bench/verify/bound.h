@@ -11,6 +11,7 @@
 
 #include "kernels/ref/ref.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SATTN_UNIT_ROUNDOFF 0x1p-24
@@ -66,9 +67,17 @@ double sattn_bound_bias_of(const sattn_bound_bias *bias);
 double sattn_bound_biased(const sattn_bound_bias *bias, double delta, double logit,
                           double underflow);
 
+/* Whether the score of q and k, or scale q alone, may overflow on its way because of finite
+ * features. Such a score may be anything, also where the features make a number, or a softcap does.
+ */
+bool sattn_score_may_overflow(const float *q, const float *k, int64_t d, double scale);
+/* The same of any visible key of a row. */
+bool sattn_row_may_overflow(const sattn_ref_row_args *args);
+
 /* Fills bound[d_v] with the largest |o - oracle| for the row; +inf where the row's error cannot be
  * bounded. `row` is the oracle's finished result for `args`, with logits and dot_sizes; rows that
- * are NaN or see no key are not to be given. Returns the bound of the log-sum-exp. */
+ * are NaN or see no key are not to be given. Returns the bound of the log-sum-exp. A row whose
+ * scores may overflow is bounded as a mean of its values. */
 double sattn_bound_row(const sattn_ref_row_args *args, const sattn_ref_row_result *row,
                        const sattn_bound_params *params, double *bound);
 

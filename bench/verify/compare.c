@@ -207,7 +207,10 @@ void sattn_verify_row(const sattn_ref_row_args *args, const sattn_ref_row_result
                       sattn_verify_place at, double *bound, sattn_verify_result *result)
 {
     ++result->n_rows;
+    const bool overflows = sattn_row_may_overflow(args);
     double lse_bound = 0; /* of the sink alone */
+    if (overflows && row->is_nan)
+        return; /* the score that makes it so may be any other */
     if (row->is_nan || row->n_visible == 0) {
         compare_constant(args, row, o, at, result);
     } else {
@@ -219,13 +222,16 @@ void sattn_verify_row(const sattn_ref_row_args *args, const sattn_ref_row_result
                 .got = o[y],
                 .want = row->o[y],
                 .bound = bound[y],
-                .unit = size < SATTN_VERIFY_LEAST_MEASURED ? 0 : SATTN_UNIT_ROUNDOFF * size,
+                .unit = overflows || size < SATTN_VERIFY_LEAST_MEASURED
+                            ? 0
+                            : SATTN_UNIT_ROUNDOFF * size,
                 .in_ulp = fabs(row->o[y]) >= size / 2,
-                .may_spoil = isnan(row->o[y]) && is_nan_by_zero_weight(args, row, y)};
+                .may_spoil =
+                    overflows || (isnan(row->o[y]) && is_nan_by_zero_weight(args, row, y))};
             sattn_verify_record(&element, at, result);
         }
     }
-    if (lse)
+    if (lse && !overflows)
         compare_lse(*lse, row, lse_bound, at, result);
 }
 

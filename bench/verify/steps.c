@@ -6,7 +6,6 @@
 #include "bench/verify/record.h"
 #include "bench/verify/visible.h"
 
-#include <float.h>
 #include <math.h>
 
 /* What an operation on numbers below FLT_MIN may be off by. */
@@ -47,7 +46,7 @@ void sattn_verify_scores_row(const sattn_verify_scores *row, const float *got,
             .bound = bound,
             .unit = measured_unit(magnitude),
             .in_ulp = fabs(want) >= magnitude / 2,
-            .may_spoil = isfinite(size) && size * (1 + dot_error) >= (double)FLT_MAX};
+            .may_spoil = sattn_score_may_overflow(row->q, k, row->d, (double)row->scale)};
         at.column = j;
         sattn_verify_record(&element, at, result);
     }
