@@ -175,8 +175,12 @@ static bool is_clock_right(sattn_goal_result *result)
     if (result->goal->measure != SATTN_GOAL_NS ||
         (clock >= NS_CLOCK_LEAST && clock <= NS_CLOCK_MOST))
         return true;
-    snprintf(result->why, sizeof result->why,
-             "the figure is for a clock of 3.5 GHz, and this core ran at %.1f", clock);
+    if (isfinite(clock))
+        snprintf(result->why, sizeof result->why,
+                 "the figure is for a clock of 3.5 GHz, and this core ran at %.1f GHz", clock);
+    else
+        snprintf(result->why, sizeof result->why,
+                 "the figure is for a clock of 3.5 GHz, and none was measured beside it");
     return false;
 }
 

@@ -197,26 +197,32 @@ static void print_reasons(const sattn_bench_jobs *list, const sattn_caches *cach
         }
 }
 
-static const sattn_bench_row *first_row_of(const sattn_bench_jobs *list, const char *peer)
+/* A peer's version, how many of its rows were measured, and why one was not. */
+static void print_peer(const sattn_bench_jobs *list, const char *peer)
 {
+    const char *version = "", *why = "";
+    size_t n = 0, n_measured = 0;
     for (size_t j = 0; j < list->count; ++j)
-        for (size_t r = 0; r < list->jobs[j].n_rows; ++r)
-            if (strcmp(list->jobs[j].rows[r].variant->name, peer) == 0)
-                return &list->jobs[j].rows[r];
-    return NULL;
+        for (size_t r = 0; r < list->jobs[j].n_rows; ++r) {
+            const sattn_bench_row *const row = &list->jobs[j].rows[r];
+            if (strcmp(row->variant->name, peer) != 0)
+                continue;
+            ++n;
+            n_measured += row->state == SATTN_ROW_MEASURED;
+            version = *row->version ? row->version : version;
+            why = row->state == SATTN_ROW_ABSENT ? row->why : why;
+        }
+    if (n > 0)
+        printf("  %s: %s%s%zu of %zu rows%s%s\n", peer, version, *version ? ", " : "", n_measured,
+               n, *why ? "; not measured, such as: " : "", why);
 }
 
-/* Each peer once: its version, or why it is absent. */
 static void print_peers(const sattn_bench_jobs *list)
 {
     static const char *const caps[SATTN_PEER_CAPS] = {NULL, "avx2"};
     for (int c = 0; c < SATTN_PEER_CAPS; ++c)
-        for (int p = 0; p < SATTN_PEERS; ++p) {
-            const char *const name = sattn_peer_variant("fused", p, caps[c])->name;
-            const sattn_bench_row *const row = first_row_of(list, name);
-            if (row)
-                printf("  %s: %s\n", name, *row->version ? row->version : row->why);
-        }
+        for (int p = 0; p < SATTN_PEERS; ++p)
+            print_peer(list, sattn_peer_variant("fused", p, caps[c])->name);
 }
 
 void sattn_bench_print_goals(const sattn_bench_jobs *list, const sattn_caches *caches)

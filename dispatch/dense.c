@@ -117,8 +117,8 @@ void sattn_dense_begin(sattn_dense *dense, const sattn_plan *plan, unsigned char
     *dense = (sattn_dense){.memory = workspace + layout->dense,
                            .copy_size = layout->dense_size,
                            .n_copies = layout->n_dense,
-                           .copies_keys = copies_keys(plan),
-                           .lock = PTHREAD_MUTEX_INITIALIZER};
+                           .copies_keys = copies_keys(plan)};
+    pthread_mutex_init(&dense->lock, NULL);
     for (int64_t index = 0; index < dense->n_copies; ++index) {
         copy_at(dense, index)->unit = -1;
         copy_at(dense, index)->users = 0;

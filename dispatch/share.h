@@ -20,8 +20,8 @@ enum {
     SATTN_REST_TILES_MAX = 16,    /* of a unit; with more, its last rows hardly count */
 };
 
-/* Multiply-adds of f32 for which a thread is worth its start: about 5 us of one core of 2025, where
- * starting and joining one that spins costs 2 us. */
+/* Multiply-adds of f32 for which a thread is worth its start: about 5 us of a Zen 5 core (gcc 12),
+ * where starting and joining a team of two that spins costs 2 us. */
 #define SATTN_WORK_PER_THREAD     524288.0
 #define SATTN_WORK_PER_EXP        16.0 /* what an exp with its load and store counts as */
 #define SATTN_WORK_PER_KV_ELEMENT 4.0  /* reading K and V, which weighs where rows are few */

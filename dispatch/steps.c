@@ -47,9 +47,9 @@ sattn_status sattn_av(const sattn_attention_args *args, const sattn_options *opt
 sattn_status sattn_step_workspace_size(sattn_step step, const sattn_attention_args *args,
                                        const sattn_options *options, size_t *size)
 {
-    static const sattn_computation tasks[] = {[SATTN_STEP_QK] = SATTN_COMPUTE_QK,
-                                              [SATTN_STEP_SOFTMAX] = SATTN_COMPUTE_SOFTMAX,
-                                              [SATTN_STEP_AV] = SATTN_COMPUTE_AV};
+    static const sattn_computation computations[] = {[SATTN_STEP_QK] = SATTN_COMPUTE_QK,
+                                                     [SATTN_STEP_SOFTMAX] = SATTN_COMPUTE_SOFTMAX,
+                                                     [SATTN_STEP_AV] = SATTN_COMPUTE_AV};
     sattn_plan plan;
     if (!size)
         return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
@@ -57,7 +57,7 @@ sattn_status sattn_step_workspace_size(sattn_step step, const sattn_attention_ar
     if ((int)step < 0 || (int)step > (int)SATTN_STEP_AV)
         return sattn_fail(SATTN_ERR_ARGUMENT, "step = %d: expected a value of sattn_step",
                           (int)step);
-    const sattn_status status = make_step_plan(&plan, tasks[step], args, options);
+    const sattn_status status = make_step_plan(&plan, computations[step], args, options);
     if (status == SATTN_OK)
         *size = plan.layout.size;
     return status;

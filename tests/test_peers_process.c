@@ -90,15 +90,20 @@ static int fake(const char *manner)
 /* ---- this side */
 
 static const char *program;
-static const double patience_s = 0.5;
+/* Of a host that is to be given up, and of one that is not. */
+static const double short_patience_s = 0.5, patience_s = 60;
 
 static void start(sattn_peer *peer, const char *manner, const char *cap)
 {
     char argument[64];
     snprintf(argument, sizeof argument, "--fake=%s", manner);
     const char *const command[] = {program, argument, NULL};
-    *peer = (sattn_peer){
-        .name = manner, .cap = cap, .socket = -1, .output = -1, .patience_s = patience_s};
+    *peer = (sattn_peer){.name = manner,
+                         .cap = cap,
+                         .socket = -1,
+                         .output = -1,
+                         .patience_s =
+                             strcmp(manner, "is-silent") == 0 ? short_patience_s : patience_s};
     assert_true(sattn_peer_start(peer, command));
     sattn_peer_meet(peer);
 }
@@ -218,6 +223,8 @@ static void test_run(void **state)
         start(&peer, cases[i].manner, NULL);
         assert_true(sattn_peer_call_open(&call, &peer, &request));
         assert_string_equal(call.picked, "a fake");
+        if (strcmp(cases[i].manner, "hangs") == 0)
+            peer.patience_s = short_patience_s;
         assert_true(sattn_peer_run(&call, 0, 1).ns == 0);
         assert_true(call.failed);
         expect_text(call.why, cases[i].why);

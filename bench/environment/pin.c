@@ -94,8 +94,9 @@ static int best_cpu(const cpu_set_t *free, const int64_t *cores, int n, const ch
     int64_t best = 0;
     for (int cpu = 0; cpu < MOST_CPUS; ++cpu) {
         int64_t rank = has_cpu(free, cpu) ? cpu_rank(root, cpu) : -1;
+        const int64_t core = rank >= best && n > 0 ? core_of(root, cpu) : 0;
         for (int c = 0; c < n && rank >= best; ++c)
-            if (cores[c] == core_of(root, cpu))
+            if (cores[c] == core)
                 rank = -1;
         if (rank >= best) {
             chosen = cpu;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 /* A team may be smaller than it was asked to be: then not all of its tasks can begin. */
-#define PATIENCE_NS INT64_C(100000000)
+#define PATIENCE_NS INT64_C(2000000000)
 
 /* A region counts the CPUs that its caller may use, and grows no larger than the library allows
  * for so many: with more threads than this the calling thread is left on all CPUs of the crew. */

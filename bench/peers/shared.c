@@ -53,7 +53,8 @@ static void make_pages_large(void *base, size_t size)
 
 static size_t rounded(size_t size)
 {
-    return size < LARGE_PAGE ? size : (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    const size_t page = size < LARGE_PAGE ? (size_t)sysconf(_SC_PAGESIZE) : LARGE_PAGE;
+    return (size + page - 1) / page * page;
 }
 
 /* Finds a place by reserving more than is needed. */

@@ -9,7 +9,7 @@
 
 typedef struct sattn_shared {
     void *base;  /* NULL: none */
-    size_t size; /* as asked for, or up to the end of a large page */
+    size_t size; /* as asked for, up to the end of a page; from 2 MiB on of a large one */
     int file;    /* what another process maps */
 } sattn_shared;
 

@@ -233,8 +233,8 @@ SATTN_NOINLINE void av_4_rows(av_step *step, fused_fetch fetch)
         av_rows(step, 4, 2, FUSED_FETCH_OWN);
 }
 
-static void av_group(const fused_decode_state *st, const fused_decode_block *block,
-                     const fused_decode_part *part)
+static inline void av_group(const fused_decode_state *st, const fused_decode_block *block,
+                            const fused_decode_part *part)
 {
     av_step step = {.s = st->s + part->row * FUSED_DECODE_KEYS,
                     .v = block->v,

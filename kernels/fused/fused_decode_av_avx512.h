@@ -172,8 +172,8 @@ SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows, fused_fetch f
         av_few_rows(step, n_vecs, 1, FUSED_FETCH_OWN);
 }
 
-static void av_group(const fused_decode_state *st, const fused_decode_block *block,
-                     const fused_decode_part *part)
+static inline void av_group(const fused_decode_state *st, const fused_decode_block *block,
+                            const fused_decode_part *part)
 {
     av_step step = {.s = st->s + part->row * FUSED_DECODE_KEYS,
                     .v = block->v,

@@ -100,8 +100,8 @@ SATTN_INLINE void av_rows(const av_step *step, int64_t n_vecs, const int n_rows,
         av_tile(step, n_vecs * AV_LANES, n_rows, 1, 0, step->n_tail);
 }
 
-static void av_group(const fused_decode_state *st, const fused_decode_block *block,
-                     const fused_decode_part *part)
+static inline void av_group(const fused_decode_state *st, const fused_decode_block *block,
+                            const fused_decode_part *part)
 {
     const int64_t n_vecs = st->d_v / AV_LANES;
     const av_step step = {.s = st->s + part->row * FUSED_DECODE_KEYS,

@@ -121,7 +121,8 @@ typedef struct fused_fetch_lines {
     int left;             /* rows; then only what is there */
 } fused_fetch_lines;
 
-/* Half of the next block has come while K was scored; the other half comes with V. */
+/* While K was scored came what lies at k_next, half a block ahead; with V comes the half behind it.
+ */
 static inline fused_fetch_lines fused_fetch_lines_of(const fused_decode_state *st,
                                                      const fused_decode_block *block,
                                                      const fused_decode_part *part)

@@ -8,8 +8,9 @@
  *          loads for 16 FMA, so neither latency nor load slots bind. With one vector 16 x 1.
  *          Each accumulator is one chain over x or over the keys, so its bits do not depend on the
  *          tile that a key or column falls into.
- * Tail     an extent that is no multiple of 8 ends in one or two tiles of 4 to 7: their sums are
- *          as many as two multiply-adds a cycle keep in flight. Only an extent below 4 has fewer.
+ * Tail     with two vectors an extent that is no multiple of 8 ends in one or two tiles of 4 to 7:
+ *          their sums are as many as two multiply-adds a cycle keep in flight. Only an extent below
+ *          4 has fewer. With one vector what is left of 16 may be any number.
  * Output   where one vector takes part in more keys of a block than the other, its accumulators
  *          take the steps of those keys before or after the common ones. */
 #include "kernels/fused/fused_prefill_avx512.h"

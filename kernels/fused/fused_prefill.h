@@ -104,8 +104,8 @@ static inline fused_prefill_state fused_prefill_carve(const sattn_fused_args *a,
     return st;
 }
 
-/* Prefetches some rows of O, which the strip will store, and of Q, which the next strip will pack:
- * both would otherwise wait for memory with no work at hand. */
+/* Prefetches some rows of O, which the strip will store, and of Q, which the next strip, where
+ * there is one, will pack: both would otherwise wait for memory with no work at hand. */
 static inline void fused_prefill_fetch(fused_prefill_state *st, const fused_strip *strip,
                                        const fused_strip *next)
 {
@@ -115,7 +115,8 @@ static inline void fused_prefill_fetch(fused_prefill_state *st, const fused_stri
     const int64_t n = st->d > st->d_v ? st->d : st->d_v;
     for (; r < st->n_fetched && r < strip->n_rows; ++r)
         for (int64_t x = 0; x < n; x += LINE_FLOATS) {
-            vec_fetch(next->q[r], x * (int64_t)sizeof(float));
+            if (next && r < next->n_lanes)
+                vec_fetch(next->q[r], x * (int64_t)sizeof(float));
             vec_fetch(strip->o[r], x * (int64_t)sizeof(float));
         }
 }
@@ -279,6 +280,8 @@ static inline void fused_prefill(const sattn_fused_args *a, const fused_prefill_
     const int64_t n_rows = fused_row_count(a);
     fused_prefill_state st = fused_prefill_carve(a, width);
     fused_strip strips[2];
+    if (n_rows == 0)
+        return;
     fused_strip_fill(&strips[0], a, 0, n_rows <= ops->lanes ? ops->lanes : width);
     for (int64_t first = 0, turn = 0; first < n_rows; first += width, ++turn) {
         fused_strip *const strip = &strips[turn & 1], *const next = &strips[(turn + 1) & 1];
@@ -286,7 +289,7 @@ static inline void fused_prefill(const sattn_fused_args *a, const fused_prefill_
         if (rest > 0)
             fused_strip_fill(next, a, first + width, rest <= ops->lanes ? ops->lanes : width);
         st.n_vec = n_rows - first <= ops->lanes ? 1 : 2;
-        fused_prefill_strip(a, ops, &st, strip, rest > 0 ? next : strip);
+        fused_prefill_strip(a, ops, &st, strip, rest > 0 ? next : NULL);
     }
 }
 

@@ -6,11 +6,11 @@
  *
  * Bits     each accumulator is one chain over x or over the keys, so its bits do not depend on the
  *          tile that a key or column falls into.
- * Tail     an extent that is no multiple of TILE ends in one or two smaller tiles, alike if two:
- *          their sums are as many as two multiply-adds a cycle keep in flight, where the extent
- *          has so many.
- * Output   where one vector takes part in more keys of a block than the other, its accumulators
- *          take the steps of those keys before or after the common ones. */
+ * Tail     an extent that is no multiple of TILE ends in one or two smaller tiles, with two
+ *          vectors alike if two: their sums are as many as two multiply-adds a cycle keep in
+ * flight, where the extent has so many. Output   where one vector takes part in more keys of a
+ * block than the other, its accumulators take the steps of those keys before or after the common
+ * ones. */
 #ifndef SATTN_KERNELS_FUSED_TILE_AVX2_H
 #define SATTN_KERNELS_FUSED_TILE_AVX2_H
 
@@ -54,7 +54,7 @@ SATTN_INLINE void tile_step(__m256 acc[][2], int n, int vec, int n_vec, const fl
             acc[i][1] = _mm256_fmadd_ps(scalar, rows1, acc[i][1]);
 #if defined(__clang__)
         else
-            __asm__("" : : "x"(scalar)); /* or clang puts the sum into the scalar's register */
+            __asm__("" : : "v"(scalar)); /* or clang puts the sum into the scalar's register */
 #endif
     }
 }
@@ -225,8 +225,8 @@ SATTN_INLINE void tiles(const tile_job *job, int64_t at, int64_t end, int n_vec,
     }
 }
 
-static void score(const fused_prefill_state *st, const fused_block *block, const fused_span *span,
-                  float *max)
+static inline void score(const fused_prefill_state *st, const fused_block *block,
+                         const fused_span *span, float *max)
 {
     const tile_job job = {st, block, span, max};
     if (span->n_vec == 2)
@@ -235,7 +235,7 @@ static void score(const fused_prefill_state *st, const fused_block *block, const
         tiles(&job, span->begin, span->end, 1, SCORES);
 }
 
-static void accumulate(const fused_prefill_state *st, const fused_block *block)
+static inline void accumulate(const fused_prefill_state *st, const fused_block *block)
 {
     const fused_span span = fused_block_common(block);
     const tile_job job = {.st = st, .block = block, .span = &span};
@@ -245,7 +245,7 @@ static void accumulate(const fused_prefill_state *st, const fused_block *block)
         tiles(&job, 0, st->d_v, 1, OUTPUT);
 }
 
-static void tile_run(const sattn_fused_args *args)
+static inline void tile_run(const sattn_fused_args *args)
 {
     static const fused_prefill_ops ops = {.lanes = LANES,
                                           .tile = TILE,

@@ -102,7 +102,7 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
         of->sum = vec_hsum_f32x8(_mm256_add_ps(sums.sum, sums.part));
 }
 
-static void turn(softmax_turn *t)
+static inline void turn(softmax_turn *t)
 {
     if (!t->p)
         t->next ? turn_of(t, true, false, false) : turn_of(t, false, false, true);

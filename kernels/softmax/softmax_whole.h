@@ -16,7 +16,7 @@
 
 #include "kernels/softmax/softmax_steps.h"
 
-enum { SOFTMAX_FLAT_VECTORS = 13 }; /* of a row in a flat run, at most: beyond, turns are faster */
+enum { SOFTMAX_FLAT_VECTORS = 13 }; /* of a row in a flat run, at most */
 
 /* Whether rows [i0, i1) see every key, without bias. Their limits move with the row in one
  * direction: those that hide no key from the first and the last row hide none in between. */

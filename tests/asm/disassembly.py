@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 from dataclasses import dataclass, field
@@ -74,7 +75,11 @@ def exported_symbols(objdump: str, paths: Iterable[str]) -> dict[str, list[str]]
 def _run(objdump: str, options: list[str], paths: Iterable[str]) -> str:
     try:
         done = subprocess.run(
-            [objdump, *options, *paths], capture_output=True, text=True, check=False
+            [objdump, *options, *paths],
+            env={**os.environ, "LC_ALL": "C"},  # "file format" is a translated text
+            capture_output=True,
+            text=True,
+            check=False,
         )
     except OSError as error:
         raise WrongTool(f"{objdump}: {error.strerror}") from error

@@ -133,8 +133,11 @@ def main(words: list[str]) -> int:
     try:
         return arguments.run(arguments)
     except disassembly.WrongTool as error:
-        print(f"skipped: {error}")
-        return 77
+        if arguments.run is run_scan:
+            print(f"skipped: {error}")
+            return 77
+        print(f"asm-report: {error}", file=sys.stderr)
+        return 2
     except (build.UnusableBuild, RuntimeError) as error:
         print(f"asm-report: {error}", file=sys.stderr)
         return 2

@@ -227,6 +227,8 @@ sattn_dispatch_defect(copied_keys_from_the_first FILE dispatch/dense.c COMMAND t
   TO [[const int64_t begin = chunk * SATTN_KEY_BLOCK;]])
 sattn_dispatch_defect(copy_of_one_row_for_all FILE dispatch/dense.c COMMAND test_shares
   FROM [[if (stride == 0 || n_keys]] TO [[if (n_keys]])
+sattn_dispatch_defect(repair_looks_at_the_copy FILE dispatch/attend.c COMMAND test_thread_counts
+  FROM [[.v = c->rows->v, /* a dense copy may lack hidden rows */]] TO [[.v = c->args.v,]])
 sattn_dispatch_defect(copies_of_another_unit FILE dispatch/execute.c COMMAND test_thread_counts
   FROM [[sattn_dense_enter(&e->dense, unit_index, &rows);]]
   TO [[sattn_dense_enter(&e->dense, unit_index / 2, &rows);]])
