@@ -78,9 +78,10 @@ static void add_peers(sattn_bench_job *job, const sattn_bench_options *options,
                       sattn_features usable, const sattn_bench_filter *filter)
 {
     const char *const highest = sattn_isa_name(usable);
-    if (!options->peers || job->n_rows == 0)
+    const sattn_variant *const variant = job->n_rows > 0 ? job->rows[0].variant : NULL;
+    if (!options->peers || !variant)
         return;
-    const char *const op = job->rows[0].variant->op->name;
+    const char *const op = variant->op->name;
     for (size_t d = 0; d < job->n_data; ++d)
         for (int i = 0; i < SATTN_GOAL_ISAS; ++i) {
             const char *const isa = sattn_goal_isa(i);

@@ -218,11 +218,11 @@ static void explain(sattn_goal_result *result, const sattn_bench_job *job)
     const char *const isa = sattn_goal_isa(result->isa);
     const int threads = result->goal->threads ? result->goal->threads : 1;
     const sattn_isa *const level = sattn_isa_by_name(isa);
-    if (!job)
-        result->mark = SATTN_MARK_NOT_ASKED;
-    else if (!level || (level->needs & ~sattn_cpu_this()->usable))
+    const bool has_level = level && !(level->needs & ~sattn_cpu_this()->usable);
+    if (job && !has_level)
         snprintf(result->why, sizeof result->why, "no %s here", isa);
-    else if (!result->row && sattn_threads_usable(threads, result->why, sizeof result->why))
+    else if (!job ||
+             (!result->row && sattn_threads_usable(threads, result->why, sizeof result->why)))
         result->mark = SATTN_MARK_NOT_ASKED;
     else if (result->row && *job->skipped)
         snprintf(result->why, sizeof result->why, "%.150s", job->skipped);

@@ -208,17 +208,17 @@ void sattn_bench_print_job(const sattn_bench_job *job)
     }
     sattn_table_column columns[N_COLUMNS];
     sattn_table table;
-    const sattn_variant *last = NULL;
+    const char *last = "";
     make_columns(job, columns);
     sattn_table_init(&table, columns, N_COLUMNS);
     for (size_t r = 0; r < job->n_rows; ++r) {
         const sattn_bench_row *const row = &job->rows[r];
         if (row->state != SATTN_ROW_MEASURED || !sattn_table_add_row(&table))
             continue;
-        if (row->variant != last) /* its other data and threads stand below */
+        if (strcmp(row->variant->name, last) != 0) /* its other data and threads stand below */
             sattn_table_set(&table, COLUMN_KERNEL, "%c %s", row->chosen ? '*' : ' ',
                             row->variant->name);
-        last = row->variant;
+        last = row->variant->name;
         add_measured(&table, job, row);
     }
     sattn_table_print(&table, stdout, true, 0);

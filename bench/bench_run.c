@@ -206,6 +206,8 @@ static void measure(job_run *run)
 static bool allocate(job_run *run)
 {
     const size_t n_rows = run->job->n_rows;
+    if (n_rows == 0 || run->job->n_data == 0)
+        return false;
     run->workloads = calloc(run->job->n_data, sizeof *run->workloads);
     run->calls = calloc(n_rows, sizeof *run->calls);
     run->candidates = calloc(n_rows, sizeof *run->candidates);

@@ -48,19 +48,19 @@ typedef struct sattn_shape {
     const char *model;  /* what it is a part of */
     const char *source; /* project and file, or how derived */
     unsigned presets;   /* set of sattn_preset */
+    int real_layer;     /* -1: inputs are made; else captured ones of this MiniLM layer */
     int64_t batch, n_q_heads, n_kv_heads, n_q, n_k, d, d_v;
-    bool causal;
-    sattn_shape_mask mask;
-    double scale;         /* 0: 1/sqrt(d) */
-    double softcap;       /* 0: off */
-    int64_t window;       /* 0: off; else keys that a query sees, its own and those before it */
-    bool has_alibi;       /* slopes 2^(-8 (h + 1) / n_q_heads) */
-    bool has_sinks;       /* one per query head */
     int64_t source_batch; /* 0: as batch; else the source's, of which `batch` entries are run */
     int64_t source_heads; /* 0: as n_q_heads; else the same for heads */
-    int real_layer;       /* -1: inputs are made; else captured ones of this MiniLM layer */
-    bool is_array;        /* n_k numbers for exp and tanh; all other extents are 1 */
-    bool is_interleaved;  /* tensors are [batch, rows, heads, features], not heads before rows */
+    int64_t window;       /* 0: off; else keys that a query sees, its own and those before it */
+    double scale;         /* 0: 1/sqrt(d) */
+    double softcap;       /* 0: off */
+    sattn_shape_mask mask;
+    bool causal;
+    bool has_alibi;      /* slopes 2^(-8 (h + 1) / n_q_heads) */
+    bool has_sinks;      /* one per query head */
+    bool is_array;       /* n_k numbers for exp and tanh; all other extents are 1 */
+    bool is_interleaved; /* tensors are [batch, rows, heads, features], not heads before rows */
 } sattn_shape;
 
 const sattn_shape *sattn_shapes(size_t *count);

@@ -238,12 +238,12 @@ static void test_marks_of_shares(void **state)
                              .measure = SATTN_GOAL_FMA,
                              .figures = {{80, 90, 0}, {70, 0, 0}}};
     const struct {
-        int isa;
         double share;
+        int isa;
         sattn_mark mark;
-    } cases[] = {{0, 0.79, SATTN_MARK_BELOW},   {0, 0.801, SATTN_MARK_REACHED},
-                 {0, 0.95, SATTN_MARK_STRETCH}, {1, 0.69, SATTN_MARK_BELOW},
-                 {1, 0.71, SATTN_MARK_REACHED}, {1, 0.99, SATTN_MARK_REACHED}};
+    } cases[] = {{0.79, 0, SATTN_MARK_BELOW},   {0.801, 0, SATTN_MARK_REACHED},
+                 {0.95, 0, SATTN_MARK_STRETCH}, {0.69, 1, SATTN_MARK_BELOW},
+                 {0.71, 1, SATTN_MARK_REACHED}, {0.99, 1, SATTN_MARK_REACHED}};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
         sattn_bench_row row = {.state = SATTN_ROW_PENDING};
         sattn_bench_job job = one_job(&row, 1, goal.shape, cases[c].isa);

@@ -20,6 +20,8 @@ enum {
 
 /* What the AV product of one group of rows works on. */
 typedef struct av_step {
+    __m256i tail; /* lanes of the columns behind n_vecs, if any */
+    fused_fetch_lines lines;
     const float *s; /* weights of the first key */
     const float *v; /* row of the first key */
     float *o;
@@ -27,9 +29,7 @@ typedef struct av_step {
     int64_t o_pitch, v_stride;
     int64_t n_vecs; /* whole vectors of columns */
     int n_keys;
-    fused_fetch_lines lines;
-    bool has_tail; /* columns follow that fill a part of a vector: */
-    __m256i tail;  /* these lanes */
+    bool has_tail;
 } av_step;
 
 SATTN_INLINE __m256 av_load(const float *v, __m256i tail, const bool is_tail)
