@@ -63,7 +63,7 @@ static void score(fused_decode_state *st, const fused_decode_block *block,
         score_rows(st, block, part, 1, 8);
 }
 
-static void slope(float *s, int n, const fused_decode_alibi *alibi)
+SATTN_NOINLINE void slope(float *s, int n, const fused_decode_alibi *alibi)
 {
     static const float steps[LANES] = {0, 1, 2, 3};
     const float32x4_t slope = vdupq_n_f32(alibi->slope);

@@ -13,8 +13,8 @@ enum { TURN_VECS = 2 }; /* vectors per pass of the loop */
 
 /* The vectors of a turn that outlive a pass of its loop. */
 typedef struct turn_sums {
-    __m256 top[MAXIMA]; /* maxima of the next row */
-    __m256 sum, part;   /* weights of all key blocks, and of one */
+    __m256 top;       /* maxima of the next row */
+    __m256 sum, part; /* weights of all key blocks, and of one */
 } turn_sums;
 
 /* The steps of `count` vectors, at most TURN_VECS, from column j on. */
@@ -32,7 +32,7 @@ SATTN_INLINE void turn_vectors(const softmax_turn *t, turn_sums *sums, int64_t j
     if (has_next) {
         SATTN_UNROLL(4)
         for (int u = 0; u < count; ++u)
-            sums->top[u] = raise(sums->top[u], _mm256_loadu_ps(t->next + j + u * LANES));
+            sums->top = raise(sums->top, _mm256_loadu_ps(t->next + j + u * LANES));
     }
     if (has_done) {
         SATTN_UNROLL(4)
@@ -66,12 +66,10 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
     const __m256 factor = _mm256_set1_ps(t.factor);
     __m256 own_tail = _mm256_setzero_ps();
     __m256 done_tail = _mm256_setzero_ps();
-    turn_sums sums = {.sum = _mm256_setzero_ps(), .part = _mm256_setzero_ps()};
-    SATTN_UNROLL(4)
-    for (int u = 0; u < MAXIMA; ++u)
-        sums.top[u] = _mm256_set1_ps(-INFINITY);
+    turn_sums sums = {
+        .top = _mm256_set1_ps(-INFINITY), .sum = _mm256_setzero_ps(), .part = _mm256_setzero_ps()};
     if (has_next)
-        sums.top[0] = raise(sums.top[0], _mm256_loadu_ps(t.next + last));
+        sums.top = raise(sums.top, _mm256_loadu_ps(t.next + last));
     if (has_own)
         own_tail = _mm256_sub_ps(_mm256_loadu_ps(t.s + last), base);
     if (has_done)
@@ -87,8 +85,7 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
             turn_vectors(&t, &sums, j, base, factor, has_next, has_own, has_done, 1);
     }
     if (has_next)
-        of->max = vec_hmax_f32x8(_mm256_max_ps(_mm256_max_ps(sums.top[0], sums.top[1]),
-                                               _mm256_max_ps(sums.top[2], sums.top[3])));
+        of->max = vec_hmax_f32x8(sums.top);
     if (has_done && whole < t.n)
         _mm256_storeu_ps(t.done + last, done_tail);
     if (has_own && whole < t.n) {
@@ -102,7 +99,7 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
         of->sum = vec_hsum_f32x8(_mm256_add_ps(sums.sum, sums.part));
 }
 
-static inline void turn(softmax_turn *t)
+SATTN_NOINLINE void turn(softmax_turn *t)
 {
     if (!t->p)
         t->next ? turn_of(t, true, false, false) : turn_of(t, false, false, true);

@@ -11,8 +11,8 @@
 
 /* The vectors of a turn that outlive a pass of its loop. */
 typedef struct turn_sums {
-    __m512 top[VEC_EACH]; /* maxima of the next row */
-    __m512 sum, part;     /* weights of all key blocks, and of one */
+    __m512 top[2];    /* maxima of the next row */
+    __m512 sum, part; /* weights of all key blocks, and of one */
 } turn_sums;
 
 /* The steps of `count` vectors, at most VEC_EACH, from column j on. */
@@ -30,7 +30,7 @@ SATTN_INLINE void turn_vectors(const softmax_turn *t, turn_sums *sums, int64_t j
     if (has_next) {
         SATTN_UNROLL(4)
         for (int u = 0; u < count; ++u)
-            sums->top[u] = raise(sums->top[u], _mm512_loadu_ps(t->next + j + u * LANES));
+            sums->top[u & 1] = raise(sums->top[u & 1], _mm512_loadu_ps(t->next + j + u * LANES));
     }
     if (has_done) {
         SATTN_UNROLL(4)
@@ -65,8 +65,8 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
     __m512 own_tail = _mm512_setzero_ps();
     __m512 done_tail = _mm512_setzero_ps();
     turn_sums sums = {.sum = _mm512_setzero_ps(), .part = _mm512_setzero_ps()};
-    SATTN_UNROLL(4)
-    for (int u = 0; u < VEC_EACH; ++u)
+    SATTN_UNROLL(2)
+    for (int u = 0; u < 2; ++u)
         sums.top[u] = _mm512_set1_ps(-INFINITY);
     if (has_next)
         sums.top[0] = raise(sums.top[0], _mm512_loadu_ps(t.next + last));
@@ -85,8 +85,7 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
             turn_vectors(&t, &sums, j, base, factor, has_next, has_own, has_done, 1);
     }
     if (has_next)
-        of->max = vec_hmax_f32x16(_mm512_max_ps(_mm512_max_ps(sums.top[0], sums.top[1]),
-                                                _mm512_max_ps(sums.top[2], sums.top[3])));
+        of->max = vec_hmax_f32x16(_mm512_max_ps(sums.top[0], sums.top[1]));
     if (has_done && whole < t.n)
         _mm512_storeu_ps(t.done + last, done_tail);
     if (has_own && whole < t.n) {
@@ -100,7 +99,7 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
         of->sum = vec_hsum_f32x16(_mm512_add_ps(sums.sum, sums.part));
 }
 
-static inline void turn(softmax_turn *t)
+SATTN_NOINLINE void turn(softmax_turn *t)
 {
     if (!t->p)
         t->next ? turn_of(t, true, false, false) : turn_of(t, false, false, true);

@@ -9,37 +9,39 @@
 
 #include "kernels/softmax/softmax_rows_neon.h"
 
+enum { TURN_VECS = 2 }; /* of each row in a pass; the exponentials of more need more registers */
+
 /* The vectors of a turn that outlive a pass of its loop. */
 typedef struct turn_sums {
-    float32x4_t top[STEP]; /* maxima of the next row */
+    float32x4_t top[2];    /* maxima of the next row */
     float32x4_t sum, part; /* weights of all key blocks, and of one */
 } turn_sums;
 
-/* The steps of `count` vectors, at most STEP, from column j on. */
+/* The steps of `count` vectors, at most TURN_VECS, from column j on. */
 SATTN_INLINE void turn_vectors(const softmax_turn *t, turn_sums *sums, int64_t j, float32x4_t base,
                                float32x4_t factor, const bool has_next, const bool has_own,
                                const bool has_done, const int count)
 {
-    float32x4_t p[STEP];
+    float32x4_t p[TURN_VECS];
     if (has_own) {
-        SATTN_UNROLL(4)
+        SATTN_UNROLL(2)
         for (int u = 0; u < count; ++u)
             p[u] = vec_exp_f32x4(vsubq_f32(vld1q_f32(t->s + j + u * LANES), base));
     }
     if (has_next) {
-        SATTN_UNROLL(4)
+        SATTN_UNROLL(2)
         for (int u = 0; u < count; ++u)
-            sums->top[u] = raise(sums->top[u], vld1q_f32(t->next + j + u * LANES));
+            sums->top[u & 1] = raise(sums->top[u & 1], vld1q_f32(t->next + j + u * LANES));
     }
     if (has_done) {
-        SATTN_UNROLL(4)
+        SATTN_UNROLL(2)
         for (int u = 0; u < count; ++u) {
             float *const at = t->done + j + u * LANES;
             vst1q_f32(at, vmulq_f32(vld1q_f32(at), factor));
         }
     }
     if (has_own) {
-        SATTN_UNROLL(4)
+        SATTN_UNROLL(2)
         for (int u = 0; u < count; ++u) {
             vst1q_f32(t->p + j + u * LANES, p[u]);
             sums->part = vaddq_f32(sums->part, p[u]);
@@ -64,8 +66,8 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
     float32x4_t own_tail = vdupq_n_f32(0.0f);
     float32x4_t done_tail = vdupq_n_f32(0.0f);
     turn_sums sums = {.sum = vdupq_n_f32(0.0f), .part = vdupq_n_f32(0.0f)};
-    SATTN_UNROLL(4)
-    for (int u = 0; u < STEP; ++u)
+    SATTN_UNROLL(2)
+    for (int u = 0; u < 2; ++u)
         sums.top[u] = vdupq_n_f32(-INFINITY);
     if (has_next)
         sums.top[0] = raise(sums.top[0], vld1q_f32(t.next + last));
@@ -77,15 +79,14 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
         const int64_t stop = j + SATTN_KEY_BLOCK < whole ? j + SATTN_KEY_BLOCK : whole;
         next_block(&sums);
         SATTN_NO_UNROLL
-        for (; j + STEP * LANES <= stop; j += STEP * LANES)
-            turn_vectors(&t, &sums, j, base, factor, has_next, has_own, has_done, STEP);
+        for (; j + TURN_VECS * LANES <= stop; j += TURN_VECS * LANES)
+            turn_vectors(&t, &sums, j, base, factor, has_next, has_own, has_done, TURN_VECS);
         SATTN_NO_UNROLL
         for (; j < stop; j += LANES)
             turn_vectors(&t, &sums, j, base, factor, has_next, has_own, has_done, 1);
     }
     if (has_next)
-        of->max = vmaxvq_f32(
-            vmaxq_f32(vmaxq_f32(sums.top[0], sums.top[1]), vmaxq_f32(sums.top[2], sums.top[3])));
+        of->max = vmaxvq_f32(vmaxq_f32(sums.top[0], sums.top[1]));
     if (has_done && whole < t.n)
         vst1q_f32(t.done + last, done_tail);
     if (has_own && whole < t.n) {
@@ -99,7 +100,7 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
         of->sum = vaddvq_f32(vaddq_f32(sums.sum, sums.part));
 }
 
-static inline void turn(softmax_turn *t)
+SATTN_NOINLINE void turn(softmax_turn *t)
 {
     if (!t->p)
         t->next ? turn_of(t, true, false, false) : turn_of(t, false, false, true);

@@ -275,7 +275,7 @@ sattn_defect(tail_without_alibi ${steps} GROUP alibi
 
 set(turns KERNELS sattn_softmax_f32_avx2 FILE kernels/softmax/softmax_turn_avx2.h)
 sattn_defect(turn_without_the_tail_of_the_maximum ${turns} GROUP keys
-  FROM [[sums.top[0] = raise(sums.top[0], _mm256_loadu_ps(t.next + last));]] TO [[(void)last;]])
+  FROM [[sums.top = raise(sums.top, _mm256_loadu_ps(t.next + last));]] TO [[(void)last;]])
 sattn_defect(turn_with_the_tail_not_turned_back ${turns} GROUP keys
   FROM [[turned_back(p, whole - last, t.n - whole)]] TO [[p]])
 sattn_defect(turn_with_the_last_block_only ${turns} GROUP lengths
