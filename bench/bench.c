@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench.c: the verb `bench`: one job after the other, then the outputs. */
+#include "bench/bench_goals_report.h"
 #include "bench/bench_google.h"
 #include "bench/bench_json.h"
+#include "bench/bench_legend.h"
+#include "bench/bench_list.h"
 #include "bench/bench_options.h"
 #include "bench/bench_report.h"
 #include "bench/bench_rows.h"
@@ -27,46 +30,71 @@ static void on_progress(void *context, double done, const char *what)
     sattn_progress_update(&run->line, ((double)run->job + done) / (double)run->n_jobs, what);
 }
 
+/* What preset limits may take in all, with what it does beside measuring, and for one row. */
+static const double goals_seconds = 540, goals_row_seconds = 4;
+
+static bool is_goals(const sattn_bench_options *options)
+{
+    return options->preset == SATTN_PRESET_LIMITS;
+}
+
 static bool table_wanted(const sattn_bench_options *options)
 {
     return !options->json && !options->google_display;
 }
 
+/* A job's part of the time that is left, by its rows. */
+static double seconds_of(const sattn_bench_jobs *list, size_t job, int64_t begin)
+{
+    const double left = goals_seconds - (double)(sattn_now_ns() - begin) * 1e-9;
+    size_t rows = 0;
+    for (size_t j = job; j < list->count; ++j)
+        rows += list->jobs[j].n_rows;
+    const double each = left / (double)rows;
+    return (each < goals_row_seconds ? each : goals_row_seconds) * (double)list->jobs[job].n_rows;
+}
+
 static int run_jobs(const sattn_bench_options *options, const sattn_environment *environment,
-                    sattn_bench_jobs *list)
+                    sattn_places *places, sattn_bench_jobs *list)
 {
     whole_run run = {.n_jobs = list->count};
-    const sattn_bench_setting setting = {.dataset = options->dataset,
-                                         .seconds = options->seconds,
-                                         .read_isa = environment->isa,
-                                         .cache_bytes =
-                                             sattn_caches_last_level(&environment->caches),
-                                         .progress = on_progress,
-                                         .progress_context = &run};
+    const int64_t begin = sattn_now_ns();
+    sattn_bench_peers peers = {.is_open = {false, false}};
+    sattn_bench_setting setting = {.dataset = options->dataset,
+                                   .seconds = options->seconds,
+                                   .read_isa = environment->isa,
+                                   .cycles = is_goals(options),
+                                   .crew = &places->crew,
+                                   .peers = &peers,
+                                   .cache_bytes = sattn_caches_last_level(&environment->caches),
+                                   .progress = on_progress,
+                                   .progress_context = &run};
     int code = SATTN_EXIT_GOOD;
     sattn_progress_begin(&run.line);
     for (; run.job < list->count; ++run.job) {
         sattn_bench_job *const job = &list->jobs[run.job];
+        setting.job_seconds = seconds_of(list, run.job, begin);
         sattn_bench_run_job(job, &setting);
         sattn_progress_clear(&run.line);
-        if (table_wanted(options))
+        if (table_wanted(options) && !is_goals(options))
             sattn_bench_print_job(job);
         else if (*job->error)
             fprintf(stderr, "simdattn bench: %s: %s\n", job->shape->name, job->error);
         if (sattn_bench_job_failed(job) && code == SATTN_EXIT_GOOD)
             code = job->unreadable ? SATTN_EXIT_USAGE : SATTN_EXIT_FAILED;
     }
+    sattn_bench_peers_close(&peers);
     return code;
 }
 
 /* Writes --out and --json. */
 static int write_document(const sattn_bench_options *options, const sattn_environment *environment,
-                          const sattn_pin *pin, const sattn_bench_jobs *list)
+                          const sattn_places *places, const sattn_bench_jobs *list)
 {
     if (!options->out && !options->json)
         return SATTN_EXIT_GOOD;
     char error[512] = "out of memory for the result document";
-    json_t *const document = sattn_bench_document(list, options, environment, pin);
+    json_t *const document = sattn_bench_document(list, options, environment, places);
     bool good = document != NULL;
     if (good && options->out)
         good = sattn_result_write(document, options->out, error, sizeof error);
@@ -93,18 +121,25 @@ static bool nothing_measured(const sattn_bench_jobs *list)
 static int run_all(const sattn_bench_options *options, sattn_bench_jobs *list)
 {
     sattn_environment environment;
-    sattn_pin pin;
+    sattn_places places;
     sattn_environment_read(NULL, &environment);
-    sattn_pin_begin(&pin, -1, NULL);
+    sattn_places_begin(&places, &options->threads);
     if (table_wanted(options))
-        sattn_bench_print_header(&environment, &pin);
+        sattn_bench_print_header(&environment, &places);
     const int64_t begin = sattn_now_ns();
-    int code = run_jobs(options, &environment, list);
+    int code = run_jobs(options, &environment, &places, list);
     const double seconds = (double)(sattn_now_ns() - begin) * 1e-9;
-    int written = write_document(options, &environment, &pin, list);
-    if (table_wanted(options))
+    int written = write_document(options, &environment, &places, list);
+    if (table_wanted(options)) {
+        if (is_goals(options))
+            sattn_bench_print_goals(list, &environment.caches);
+        else
+            sattn_bench_print_legend(list);
+        if (sattn_thread_counts_most(&options->threads) > 1 && !places.crew.is_bound)
+            puts("\nthreads were not bound to CPUs of their own");
         sattn_bench_print_footer(list, seconds, written == SATTN_EXIT_GOOD ? options->out : NULL);
-    sattn_pin_end(&pin);
+    }
+    sattn_places_end(&places);
     if ((options->google_display || options->google_out) &&
         !sattn_bench_google_report(list, &environment, options->google_display))
         written = SATTN_EXIT_FAILED;

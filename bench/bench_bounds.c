@@ -9,47 +9,71 @@
 /* Time to find the fastest way over the buffers. */
 static const double choose_s = 0.1;
 
-static int64_t run_shared(void *context, int64_t work)
+/* ---- running */
+
+static void gather(void *context)
 {
-    sattn_shared_limit *const shared = context;
-    shared->limit.next = (size_t)(*shared->cursor * shared->pieces);
-    const int64_t done = sattn_limit_run(&shared->limit, work);
-    const int64_t next = ((int64_t)shared->limit.next + shared->pieces - 1) / shared->pieces;
-    *shared->cursor = next % shared->n_sets; /* a set that was begun is no longer cold */
+    sattn_bound *const bound = context;
+    sattn_crew_gather(bound->crew, bound->team.n_threads);
+}
+
+static int64_t run(void *context, int64_t work)
+{
+    sattn_bound *const bound = context;
+    if (bound->pieces == 0)
+        return sattn_limit_team_run(&bound->team, work);
+    for (int t = 0; t < bound->team.n_threads; ++t)
+        bound->team.limits[t].next = (size_t)(*bound->cursor * bound->pieces);
+    const int64_t done = sattn_limit_team_run(&bound->team, work);
+    const int64_t next = (int64_t)bound->team.limits[0].next;
+    /* A set that was begun is no longer cold. */
+    *bound->cursor = (next + bound->pieces - 1) / bound->pieces % bound->n_sets;
     return done;
 }
 
-static int compute_of(const sattn_bounds *bounds, const char *isa)
-{
-    for (size_t i = 0; i < bounds->count; ++i)
-        if (bounds->references[i].context == &bounds->compute[i] &&
-            strcmp(bounds->compute[i].isa->name, isa) == 0)
-            return (int)i;
-    return -1;
-}
+/* ---- the list */
 
-static void add(sattn_bounds *bounds, sattn_limit_kind kind,
-                int64_t (*run)(void *context, int64_t work), void *context)
+static const sattn_bound *find(const sattn_bounds *bounds, sattn_limit_kind kind, const char *isa,
+                               int threads)
 {
-    bounds->kinds[bounds->count] = kind;
-    bounds->references[bounds->count++] =
-        (sattn_measure_reference){sattn_limit_name(kind), run, context};
-}
-
-static void add_compute(sattn_bounds *bounds, const sattn_bench_job *job, size_t room)
-{
-    const sattn_limit_kind kind = job->task->compute;
-    for (size_t r = 0; r < job->n_rows && bounds->count < room; ++r) {
-        const char *const isa = sattn_variant_isa(job->rows[r].variant);
-        sattn_limit *const limit = &bounds->compute[bounds->count];
-        if (job->rows[r].state != SATTN_ROW_READY || compute_of(bounds, isa) >= 0)
-            continue;
-        const bool usable = kind == SATTN_LIMIT_EXP ? sattn_limit_init_exp(limit, isa)
-                                                    : sattn_limit_init_fma(limit, isa);
-        if (usable)
-            add(bounds, kind, sattn_limit_run, limit);
+    for (size_t i = 0; i < bounds->count; ++i) {
+        const sattn_bound *const bound = &bounds->list[i];
+        if (bound->kind == kind && bound->team.n_threads == threads &&
+            (!isa || strcmp(bound->isa, isa) == 0))
+            return bound;
     }
+    return NULL;
 }
+
+/* Adds a loop, unless it is there or cannot run here. `bound` has what does not depend on it. */
+static void add(sattn_bounds *bounds, const sattn_bound *wanted, int threads)
+{
+    if (bounds->count == SATTN_MEASURE_MAX_REFERENCES ||
+        find(bounds, wanted->kind, wanted->isa, threads))
+        return;
+    sattn_bound *const bound = &bounds->list[bounds->count];
+    *bound = *wanted;
+    const sattn_limit_request request = {
+        .kind = bound->kind,
+        .isa = bound->isa,
+        .buffers = bounds->buffers,
+        .n_buffers = (size_t)(bound->n_sets * bound->pieces),
+        .n_threads = threads,
+    };
+    if (!sattn_limit_team_open(&bound->team, &request))
+        return;
+    gather(bound);
+    sattn_limit_team_choose(&bound->team, choose_s);
+    bounds->references[bounds->count++] =
+        (sattn_measure_reference){.name = sattn_limit_name(bound->kind),
+                                  .run = run,
+                                  .context = bound,
+                                  .prepare = threads > 1 ? gather : NULL,
+                                  .threads = threads,
+                                  .is_unit = bound->kind == SATTN_LIMIT_CYCLE};
+}
+
+/* ---- buffers of loops over memory */
 
 /* Whether the task streams K and V and leaves keys unread that no query can see. */
 static bool reads_parts(const sattn_bench_task *task, const sattn_attention_args *args)
@@ -80,13 +104,12 @@ static void fill_parts(sattn_limit_buffer *buffer, const sattn_workload *workloa
         }
 }
 
-static bool fill_buffers(sattn_bounds *bounds, const sattn_bench_task *task,
-                         const sattn_workload *workload)
+/* Returns how many there are of each set; 0: no memory. */
+static int64_t fill_buffers(sattn_bounds *bounds, const sattn_bench_task *task,
+                            const sattn_workload *workload)
 {
     const bool by_parts = reads_parts(task, &workload->args);
     const int64_t pieces = by_parts ? 2 * workload->args.batch * workload->args.n_kv_heads : 1;
-    bounds->memory.pieces = pieces;
-    bounds->memory.n_sets = workload->n_sets;
     bounds->buffers = calloc((size_t)(workload->n_sets * pieces), sizeof *bounds->buffers);
     for (int64_t s = 0; bounds->buffers && s < workload->n_sets; ++s) {
         sattn_limit_buffer *const buffer = &bounds->buffers[s * pieces];
@@ -96,42 +119,48 @@ static bool fill_buffers(sattn_bounds *bounds, const sattn_bench_task *task,
             continue;
         }
         buffer->data = sattn_workload_piece(workload, s, task->streamed, &buffer->bytes);
-        buffer->to = sattn_workload_piece(workload, s, task->output, &unused);
+        if (task->memory == SATTN_LIMIT_COPY)
+            buffer->to = sattn_workload_piece(workload, s, task->output, &unused);
     }
-    return bounds->buffers != NULL;
+    return bounds->buffers ? pieces : 0;
 }
 
-static void add_memory(sattn_bounds *bounds, const sattn_bench_task *task, const char *isa,
-                       int64_t *cursor)
-{
-    const size_t count = (size_t)(bounds->memory.n_sets * bounds->memory.pieces);
-    sattn_limit *const limit = &bounds->memory.limit;
-    const bool usable = task->memory == SATTN_LIMIT_COPY
-                            ? sattn_limit_init_copy(limit, isa, bounds->buffers, count)
-                            : sattn_limit_init_read(limit, isa, bounds->buffers, count);
-    if (!usable)
-        return;
-    bounds->memory.cursor = cursor;
-    sattn_limit_choose(limit, choose_s);
-    add(bounds, task->memory, run_shared, &bounds->memory);
-}
+/* ---- the whole */
 
 bool sattn_bounds_open(sattn_bounds *bounds, const sattn_bench_job *job,
-                       const sattn_workload *workload, const char *isa, int64_t *cursor)
+                       const sattn_bounds_request *request)
 {
     const sattn_bench_task *const task = job->task;
-    const bool by_memory = task->memory_always || job->phase != SATTN_PHASE_PREFILL;
     bounds->count = 0;
-    if (!fill_buffers(bounds, task, workload))
+    const int64_t pieces = fill_buffers(bounds, task, request->workload);
+    if (pieces == 0)
         return false;
-    add_compute(bounds, job, SATTN_MEASURE_MAX_REFERENCES - (by_memory ? 1 : 0));
-    if (by_memory)
-        add_memory(bounds, task, isa, cursor);
+    const sattn_bound cycle = {.kind = SATTN_LIMIT_CYCLE, .crew = request->crew};
+    const sattn_bound memory = {.kind = task->memory,
+                                .isa = request->read_isa,
+                                .crew = request->crew,
+                                .pieces = pieces,
+                                .n_sets = request->workload->n_sets,
+                                .cursor = request->cursor};
+    for (size_t r = 0; r < job->n_rows; ++r) {
+        const sattn_bench_row *const row = &job->rows[r];
+        const sattn_bound compute = {
+            .kind = task->compute, .isa = sattn_variant_isa(row->variant), .crew = request->crew};
+        if (row->state != SATTN_ROW_READY)
+            continue;
+        add(bounds, &compute, row->threads);
+        if (task->memory_always || job->phase != SATTN_PHASE_PREFILL)
+            add(bounds, &memory, row->threads);
+        if (request->cycles && task->compute == SATTN_LIMIT_EXP && row->threads == 1)
+            add(bounds, &cycle, 1);
+    }
     return true;
 }
 
 void sattn_bounds_close(sattn_bounds *bounds)
 {
+    for (size_t i = 0; i < bounds->count; ++i)
+        sattn_limit_team_close(&bounds->list[i].team);
     free(bounds->buffers);
     bounds->buffers = NULL;
     bounds->count = 0;
@@ -140,10 +169,15 @@ void sattn_bounds_close(sattn_bounds *bounds)
 void sattn_bounds_work(const sattn_bounds *bounds, const sattn_bench_row *row,
                        double work[SATTN_MEASURE_MAX_REFERENCES])
 {
-    const int compute = compute_of(bounds, sattn_variant_isa(row->variant));
-    for (size_t i = 0; i < bounds->count; ++i)
-        if (bounds->references[i].context == &bounds->memory)
-            work[i] = row->work.bytes;
-    if (compute >= 0)
-        work[compute] = sattn_work_amount(&row->work);
+    const sattn_bench_task *const task = row->variant->op->task;
+    const sattn_bound *const loops[] = {
+        find(bounds, task->compute, sattn_variant_isa(row->variant), row->threads),
+        find(bounds, task->memory, NULL, row->threads),
+        find(bounds, SATTN_LIMIT_CYCLE, NULL, row->threads),
+    };
+    const double amount = sattn_work_amount(&row->work);
+    const double works[] = {amount, row->work.bytes, amount};
+    for (size_t l = 0; l < sizeof loops / sizeof loops[0]; ++l)
+        if (loops[l])
+            work[loops[l] - bounds->list] = works[l];
 }

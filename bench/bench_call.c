@@ -18,19 +18,48 @@ bool sattn_bench_call_open_step(sattn_bench_call *call, sattn_step step, char *w
     return false;
 }
 
-bool sattn_bench_call_open(sattn_bench_call *call, const sattn_workload *workload,
-                           const sattn_attention_args *args, const sattn_variant *variant,
-                           int64_t *cursor, char *why, size_t why_size)
+static bool open_peer(sattn_bench_call *call, const sattn_bench_request *request, char *why,
+                      size_t why_size)
 {
+    sattn_peer *const peer = sattn_bench_peer(request->peers, request->variant);
+    if (!peer || !peer->is_ready) {
+        snprintf(why, why_size, "%s", peer ? peer->why : "no peers were started");
+        return false;
+    }
+    call->peer = calloc(1, sizeof *call->peer);
+    if (!call->peer) {
+        snprintf(why, why_size, "out of memory");
+        return false;
+    }
+    const sattn_peer_request wanted = {.task = sattn_bench_peer_task(request->variant),
+                                       .args = &call->args,
+                                       .memory = request->memory,
+                                       .n_sets = call->workload->n_sets,
+                                       .set_bytes = call->workload->set_bytes,
+                                       .threads = request->threads};
+    if (sattn_peer_call_open(call->peer, peer, &wanted))
+        return true;
+    snprintf(why, why_size, "%s%s", call->peer->declined ? "" : "failed: ", call->peer->why);
+    sattn_bench_call_close(call);
+    return false;
+}
+
+bool sattn_bench_call_open(sattn_bench_call *call, const sattn_bench_request *request, char *why,
+                           size_t why_size)
+{
+    const sattn_variant *const variant = request->variant;
     *call = (sattn_bench_call){
         .task = variant->op->task,
-        .workload = workload,
-        .args = *args,
-        .options = {.kernels = *variant->kernels ? variant->kernels : NULL,
+        .workload = request->workload,
+        .args = *request->args,
+        .options = {.threads = request->threads,
+                    .kernels = *variant->kernels ? variant->kernels : NULL,
                     .isa = variant->isa,
                     .plan = variant->plan},
-        .cursor = cursor,
+        .cursor = request->cursor,
     };
+    if (variant->peer)
+        return open_peer(call, request, why, why_size);
     if (!call->task->open(call, why, why_size))
         return false;
     const size_t size = (call->workspace_size / WORKSPACE_ALIGNMENT + 1) * WORKSPACE_ALIGNMENT;
@@ -47,6 +76,9 @@ bool sattn_bench_call_open(sattn_bench_call *call, const sattn_workload *workloa
 
 void sattn_bench_call_close(sattn_bench_call *call)
 {
+    if (call->peer)
+        sattn_peer_call_close(call->peer);
+    free(call->peer);
     sattn_plan_destroy(call->plan);
     free(call->workspace);
     *call = (sattn_bench_call){0};
@@ -55,6 +87,10 @@ void sattn_bench_call_close(sattn_bench_call *call)
 void sattn_bench_call_run(void *context)
 {
     sattn_bench_call *const call = context;
+    if (call->peer) {
+        (void)sattn_bench_call_window(call, 1);
+        return;
+    }
     if (call->workload->n_sets > 1) {
         sattn_workload_place(call->workload, *call->cursor, &call->args);
         if (++*call->cursor == call->workload->n_sets)
@@ -63,4 +99,14 @@ void sattn_bench_call_run(void *context)
     const sattn_status status = call->task->run(call);
     if (status != SATTN_OK)
         call->status = status;
+}
+
+sattn_window sattn_bench_call_window(void *context, int64_t calls)
+{
+    sattn_bench_call *const call = context;
+    const sattn_window window = sattn_peer_run(call->peer, *call->cursor, calls);
+    *call->cursor = (*call->cursor + calls) % call->workload->n_sets;
+    if (call->peer->failed)
+        call->status = SATTN_ERR_UNSUPPORTED;
+    return window;
 }

@@ -5,6 +5,8 @@
 #ifndef SATTN_BENCH_BENCH_CALL_H
 #define SATTN_BENCH_BENCH_CALL_H
 
+#include "bench/bench_peers.h"
+#include "bench/measure/crew.h"
 #include "bench/ops/ops.h"
 
 #include <stdbool.h>
@@ -19,15 +21,25 @@ typedef struct sattn_bench_call {
     sattn_plan *plan; /* NULL where the task has none */
     void *workspace;
     size_t workspace_size;
-    int64_t *cursor;     /* next set; shared by all that walk over the sets */
-    sattn_status status; /* of the last call that failed */
+    int64_t *cursor;       /* next set; shared by all that walk over the sets */
+    sattn_crew *crew;      /* set by who measures calls on several threads */
+    sattn_peer_call *peer; /* that makes the calls, or NULL */
+    sattn_status status;   /* of the last call that failed */
 } sattn_bench_call;
 
-/* `args` is the workload's whole call or a part of it. False: refused, or no memory; `why` says it.
- */
-bool sattn_bench_call_open(sattn_bench_call *call, const sattn_workload *workload,
-                           const sattn_attention_args *args, const sattn_variant *variant,
-                           int64_t *cursor, char *why, size_t why_size);
+typedef struct sattn_bench_request {
+    const sattn_workload *workload;
+    const sattn_attention_args *args; /* the workload's whole call or a part of it */
+    const sattn_variant *variant;
+    int threads;
+    int64_t *cursor;
+    sattn_bench_peers *peers;   /* for a variant that is a peer; else it may be NULL */
+    const sattn_shared *memory; /* that the sets are in */
+} sattn_bench_request;
+
+/* False: refused, or no memory; `why` says it. */
+bool sattn_bench_call_open(sattn_bench_call *call, const sattn_bench_request *request, char *why,
+                           size_t why_size);
 void sattn_bench_call_close(sattn_bench_call *call);
 
 /* What `open` of a task does for a step of attention. */
@@ -36,5 +48,9 @@ bool sattn_bench_call_open_step(sattn_bench_call *call, sattn_step step, char *w
 
 /* One call on the next set. The signature is that of a measured candidate. */
 void sattn_bench_call_run(void *call);
+
+/* So many calls of a peer on the next sets. The signature is that of a candidate that runs itself.
+ */
+sattn_window sattn_bench_call_window(void *call, int64_t calls);
 
 #endif

@@ -28,6 +28,17 @@ const sattn_data *sattn_data_default(const sattn_shape *shape)
     return shape->real_layer >= 0 ? &captured : &attention;
 }
 
+const sattn_data *sattn_data_scores(size_t *count)
+{
+    static const sattn_input_kind kinds[] = {SATTN_INPUT_ATTENTION, SATTN_INPUT_LARGE30,
+                                             SATTN_INPUT_RISING};
+    static sattn_data scores[sizeof kinds / sizeof kinds[0]];
+    *count = sizeof kinds / sizeof kinds[0];
+    for (size_t k = 0; k < *count; ++k)
+        scores[k] = of_kind(kinds[k]);
+    return scores;
+}
+
 const sattn_data *sattn_data_hard(size_t *count)
 {
     static sattn_data hard[HARD_KINDS];

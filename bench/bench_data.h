@@ -23,4 +23,7 @@ const sattn_data *sattn_data_default(const sattn_shape *shape);
  * to make kernels slow. */
 const sattn_data *sattn_data_hard(size_t *count);
 
+/* Scores that are harder on the maximum, after the shape's own kind, which is easy. */
+const sattn_data *sattn_data_scores(size_t *count);
+
 #endif

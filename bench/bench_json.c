@@ -4,6 +4,7 @@
 #include "bench/bench_json.h"
 
 #include "bench/bench_autovec.h"
+#include "bench/bench_goals_report.h"
 #include "bench/limits/limits.h"
 #include "bench/result.h"
 
@@ -64,6 +65,12 @@ static void add_kernel(json_t *entry, const sattn_bench_row *row)
     sattn_result_text(entry, "simdattn_kernel", row->variant->name);
     if (*row->kernels && strcmp(row->kernels, row->variant->name) != 0)
         sattn_result_text(entry, "simdattn_kernels", row->kernels);
+    if (row->variant->peer) {
+        sattn_result_text(entry, "simdattn_peer", row->variant->peer);
+        sattn_result_text(entry, "simdattn_peer_version", *row->version ? row->version : NULL);
+        sattn_result_text(entry, "simdattn_peer_picked", *row->kernels ? row->kernels : NULL);
+        sattn_result_text(entry, "simdattn_peer_cap", row->variant->cap);
+    }
     sattn_result_text(entry, "simdattn_op", row->variant->op->name);
     sattn_result_text(entry, "simdattn_isa", sattn_variant_isa(row->variant));
     json_object_set_new(entry, "simdattn_chosen", json_boolean(row->chosen));
@@ -167,8 +174,14 @@ static void add_measured(json_t *entry, const sattn_bench_row *row)
     add_bound(entry, row);
     add_speedup(entry, "simdattn_over_scalar", &row->over_scalar, "no scalar row");
     add_speedup(entry, "simdattn_over_autovec", &row->over_autovec, "no autovec row");
+    if (row->peer) {
+        add_stat(entry, "simdattn_over_peer", &row->over_peer, 1);
+        sattn_result_text(entry, "simdattn_best_peer", row->peer->name);
+    }
     if (row->over_fused.n > 0)
         add_stat(entry, "simdattn_over_fused", &row->over_fused, 1);
+    if (row->over_one_thread.n > 0)
+        add_stat(entry, "simdattn_over_one_thread", &row->over_one_thread, 1);
     if (row->slowdown.n > 0)
         add_stat(entry, "simdattn_slowdown", &row->slowdown, 1);
     const sattn_against against = sattn_bench_against_autovec(row);
@@ -198,7 +211,7 @@ static json_t *new_entry(const sattn_bench_row *row, size_t family, const char *
     sattn_result_text(entry, "run_name", row->name);
     sattn_result_text(entry, "run_type", type);
     json_object_set_new(entry, "repetitions", json_integer(repetitions));
-    json_object_set_new(entry, "threads", json_integer(1));
+    json_object_set_new(entry, "threads", json_integer(row->threads));
     if (aggregate) {
         sattn_result_text(entry, "aggregate_name", "median");
         sattn_result_text(entry, "aggregate_unit", "time");
@@ -227,7 +240,8 @@ static void add_row(json_t *benchmarks, const sattn_bench_job *job, const sattn_
         json_object_set_new(entry, "error_occurred", json_true());
         sattn_result_text(entry, "error_message", why);
         add_times(entry, 0, 0, 0); /* as Google Benchmark writes it */
-        sattn_result_text(entry, "simdattn_status", *job->skipped ? "skipped" : "failed");
+        const char *const status = row->state == SATTN_ROW_ABSENT ? "absent" : "failed";
+        sattn_result_text(entry, "simdattn_status", *job->skipped ? "skipped" : status);
         add_kernel(entry, row);
         add_shape(entry, job, row);
         add_errors(entry, row);
@@ -266,7 +280,7 @@ static json_t *slower_rows(const sattn_bench_jobs *list)
 }
 
 json_t *sattn_bench_document(const sattn_bench_jobs *list, const sattn_bench_options *options,
-                             const sattn_environment *environment, const sattn_pin *pin)
+                             const sattn_environment *environment, const sattn_places *places)
 {
     json_t *const document = sattn_result_new(environment);
     if (!document)
@@ -274,10 +288,11 @@ json_t *sattn_bench_document(const sattn_bench_jobs *list, const sattn_bench_opt
     json_t *const context = sattn_result_context(document);
     sattn_result_text(context, "simdattn_preset", options->preset_name);
     json_object_set_new(context, "simdattn_seconds_per_row", json_real(options->seconds));
-    json_object_set_new(context, "simdattn_threads", json_integer(1));
-    sattn_result_number(context, "simdattn_pinned_cpu", pin->cpu >= 0 ? pin->cpu : (double)NAN,
-                        pin->why);
+    sattn_places_add(places, context);
     json_object_set_new(context, "simdattn_slower_than_autovec", slower_rows(list));
+    if (options->preset == SATTN_PRESET_LIMITS)
+        json_object_set_new(context, "simdattn_goals",
+                            sattn_bench_goals_array(list, &environment->caches));
     size_t family = 0;
     for (size_t j = 0; j < list->count; ++j)
         for (size_t r = 0; r < list->jobs[j].n_rows; ++r)

@@ -6,14 +6,14 @@
 #ifndef SATTN_BENCH_BENCH_JSON_H
 #define SATTN_BENCH_BENCH_JSON_H
 
+#include "bench/bench_places.h"
 #include "bench/bench_rows.h"
 #include "bench/environment/environment.h"
-#include "bench/environment/pin.h"
 
 #include <jansson.h>
 
 /* NULL: out of memory. */
 json_t *sattn_bench_document(const sattn_bench_jobs *list, const sattn_bench_options *options,
-                             const sattn_environment *environment, const sattn_pin *pin);
+                             const sattn_environment *environment, const sattn_places *places);
 
 #endif

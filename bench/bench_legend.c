@@ -8,13 +8,16 @@
 
 /* What of the tables needs an explanation. */
 typedef struct table_facts {
-    bool part, data, chain, fused, limits[SATTN_LIMIT_COPY + 1];
+    bool any, part, data, chain, fused, one_thread, peer, limits[SATTN_LIMIT_COPY + 1];
 } table_facts;
 
 static void note_row(table_facts *facts, const sattn_bench_job *job, const sattn_bench_row *row)
 {
+    facts->any = facts->any || row->state == SATTN_ROW_MEASURED;
     facts->part = facts->part || *row->part;
     facts->data = facts->data || job->n_data > 1;
+    facts->one_thread = facts->one_thread || row->over_one_thread.n > 0;
+    facts->peer = facts->peer || row->peer;
     facts->fused = facts->fused || row->over_fused.n > 0;
     facts->chain = facts->chain || strcmp(row->variant->op->name, "chain") == 0;
     if (row->bounded)
@@ -65,6 +68,8 @@ void sattn_bench_print_legend(const sattn_bench_jobs *list)
     for (size_t j = 0; j < list->count; ++j)
         for (size_t r = 0; r < list->jobs[j].n_rows; ++r)
             note_row(&facts, &list->jobs[j], &list->jobs[j].rows[r]);
+    if (!facts.any)
+        return;
     fputs("\n"
           "*           the kernel that the dispatcher takes for this shape\n"
           "time        of the whole shape, median of the rounds\n"
@@ -72,11 +77,19 @@ void sattn_bench_print_legend(const sattn_bench_jobs *list)
           "            throttling and steal\n",
           stdout);
     print_bounds(&facts);
+    if (facts.one_thread)
+        fputs("vs t1       speed-up over the same on one thread; the loops that bound rows on\n"
+              "            several threads run on as many\n",
+              stdout);
     if (facts.data)
         fputs("slowdown    time over that of the same kernel on normal data, in the same rounds\n",
               stdout);
     if (facts.fused)
         fputs("vs fused    speed-up of a chain over the fused kernel of the same ISA\n", stdout);
+    if (facts.peer)
+        fputs("vs best peer\n"
+              "            speed-up over the fastest of the other libraries that were verified\n",
+              stdout);
     fputs(
         "vs scalar   speed-up over strict scalar code\n"
         "vs autovec  speed-up over the same plain C, vectorized by the compiler for the same ISA\n",

@@ -16,51 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help_text[] =
-    "usage: simdattn bench [OPTION...]\n"
-    "\n"
-    "Verifies each kernel against the double-precision oracle, then times it in windows that\n"
-    "alternate with equally long windows of the loop that bounds it. Kernels of one shape are\n"
-    "interleaved. Without options: --op fused --preset quick.\n"
-    "\n"
-    "  --op NAMES       fused and chain (whole attentions; both together are compared in one\n"
-    "                   table), qk, softmax, av (the steps of the chain), exp, tanh (arrays);\n"
-    "                   without --preset each on shapes that show what limits it\n"
-    "  --preset NAME    quick, models, decode, real; data: numbers and masks that are hard, "
-    "beside\n"
-    "                   easy ones; full: every op on every shape, which takes long\n"
-    "  --shape NAMES    these shapes instead of a preset's (see --list)\n"
-    "  --kernel NAMES   these kernels, ranked for the shape or not\n"
-    "  --isa NAMES      kernels of these ISA levels only\n"
-    "  --cache STATE    warm, cold or both: one set of buffers again and again, or so many that\n"
-    "                   none is in the last-level cache; cold is for shapes with few query rows\n"
-    "                   and for softmax, exp and tanh (default: warm; both in preset decode)\n"
-    "  --seconds S      measuring time per row (default: 0.8 in quick and real and for --shape,\n"
-    "                   else 0.4)\n"
-    "  --dataset DIR    captured tensors for the minilm shapes\n"
-    "  --list           names of shapes and rows, and run nothing\n"
-    "  --out FILE       write the results, in Google Benchmark's JSON schema\n"
-    "  --json           the same document on standard output instead of the table\n"
-    "  --help           this text\n"
-    "\n"
-    "NAMES are separated by commas. Rows are named "
-    "<kernel>/<shape>/<data>/<warm|cold>/t<threads>.\n"
-    "Scalar and autovec rows together get 0.2 s of a round: where that is short of the whole call\n"
-    "they run on fewer heads, or rows of one head, and say so; their times are scaled up.\n"
-    "\n"
-    "Options that begin with --benchmark_ are Google Benchmark's: --benchmark_filter=REGEX (POSIX\n"
-    "extended, against row names; a leading '-' inverts it), --benchmark_list_tests and\n"
-    "--benchmark_out=FILE, where every round is a repetition with its measured time as manual\n"
-    "time. --benchmark_format=console|json|csv shows its output instead of the table.\n"
-    "\n"
-    "Exit codes: 0 good, 1 a kernel failed, 2 wrong usage or unreadable input, 3 nothing "
-    "matched.\n";
-
-void sattn_bench_help(void)
-{
-    fputs(help_text, stdout);
-}
-
 /* "simdattn bench: <what> '<word>'<rest>" */
 static bool complain(const char *what, const char *word, const char *rest)
 {
@@ -186,6 +141,14 @@ static bool set_seconds(sattn_bench_options *options, const char *value)
     return true;
 }
 
+static bool set_threads(sattn_bench_options *options, const char *value)
+{
+    char error[160];
+    if (sattn_thread_counts_parse(&options->threads, value, error, sizeof error))
+        return true;
+    return complain("--threads is", value, error);
+}
+
 static bool set_dataset(sattn_bench_options *options, const char *value)
 {
     options->dataset = value;
@@ -212,6 +175,13 @@ static bool set_json(sattn_bench_options *options, const char *value)
     return true;
 }
 
+static bool set_peers(sattn_bench_options *options, const char *value)
+{
+    (void)value;
+    options->peers = true;
+    return true;
+}
+
 static bool set_help(sattn_bench_options *options, const char *value)
 {
     (void)value;
@@ -228,6 +198,7 @@ static const struct {
     {"--kernel", true, set_kernels},  {"--isa", true, set_isas},
     {"--op", true, set_ops},          {"--cache", true, set_cache},
     {"--seconds", true, set_seconds}, {"--dataset", true, set_dataset},
+    {"--threads", true, set_threads}, {"--peers", false, set_peers},
     {"--list", false, set_list},      {"--out", true, set_out},
     {"--json", false, set_json},      {"--help", false, set_help},
 };
@@ -282,26 +253,6 @@ static bool parse_one(int argc, char **argv, int *at, sattn_bench_options *optio
     return complain_unknown("there is no option", word, names, N_OPTIONS);
 }
 
-/* Without a preset each op has shapes of its own, which for fused are those of preset quick. */
-static void apply_defaults(sattn_bench_options *options)
-{
-    const unsigned unhurried = SATTN_PRESET_QUICK | SATTN_PRESET_REAL;
-    if (options->shapes.count > 0) {
-        options->preset = 0;
-        options->preset_name = "shapes";
-    } else if (!options->preset_name) {
-        options->preset_name = options->ops.count || options->kernels.count ? "ops" : "quick";
-        options->preset = options->ops.count || options->kernels.count ? 0 : SATTN_PRESET_QUICK;
-    }
-    if (options->cache == 0)
-        options->cache =
-            options->preset == SATTN_PRESET_DECODE ? SATTN_WARM | SATTN_COLD : SATTN_WARM;
-    if (options->seconds == 0)
-        options->seconds =
-            options->shapes.count || (options->preset && !(options->preset & ~unhurried)) ? 0.8
-                                                                                          : 0.4;
-}
-
 bool sattn_bench_options_parse(int argc, char **argv, sattn_bench_options *options)
 {
     static char program[] = "simdattn";
@@ -315,12 +266,7 @@ bool sattn_bench_options_parse(int argc, char **argv, sattn_bench_options *optio
     for (int at = 0; at < argc; ++at)
         if (!parse_one(argc, argv, &at, options))
             return false;
-    if (options->json && options->google_display)
-        return complain("only one can have standard output,", "--json", " or --benchmark_format");
-    if (options->json && (options->list || options->list_tests))
-        return complain("a list is text, not JSON:", "--json", " does not go with it");
-    apply_defaults(options);
-    return true;
+    return sattn_bench_options_complete(options);
 }
 
 void sattn_bench_options_free(sattn_bench_options *options)

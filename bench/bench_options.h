@@ -4,6 +4,7 @@
 #ifndef SATTN_BENCH_BENCH_OPTIONS_H
 #define SATTN_BENCH_BENCH_OPTIONS_H
 
+#include "bench/bench_threads.h"
 #include "bench/names.h"
 
 #include <stdbool.h>
@@ -16,9 +17,10 @@ typedef struct sattn_bench_options {
     unsigned preset; /* 0: shapes are named, or each op has its own */
     sattn_name_list ops, isas, kernels, shapes;
     unsigned cache; /* set of sattn_cache_state; 0: as the preset says */
-    double seconds; /* of measuring, per row */
+    sattn_thread_counts threads;
+    double seconds; /* of measuring, per row; 0: what the time for the whole preset allows */
     const char *out, *dataset;
-    bool list, json, help;
+    bool list, json, help, peers;
     /* Google Benchmark's, of which the first two are followed here */
     const char *filter;
     bool list_tests;
@@ -32,6 +34,9 @@ typedef struct sattn_bench_options {
  */
 bool sattn_bench_options_parse(int argc, char **argv, sattn_bench_options *options);
 void sattn_bench_options_free(sattn_bench_options *options);
+
+/* The end of parsing: refuses what does not go together, and fills in what was not given. */
+bool sattn_bench_options_complete(sattn_bench_options *options);
 
 void sattn_bench_help(void);
 

@@ -4,6 +4,7 @@
 #include "bench/bench_prepare.h"
 
 #include "bench/measure/clock.h"
+#include "dispatch/override.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,12 +28,10 @@ static int64_t fitting(double allowed, double seconds, int64_t most)
 
 /* Seconds of one call, the best of a few: the first one touches memory that nobody has touched yet,
  * and another may be interrupted. */
-static bool probe(sattn_bench_row *row, const sattn_workload *workload,
-                  const sattn_attention_args *args, int64_t *cursor, double *seconds)
+static bool probe(sattn_bench_row *row, const sattn_bench_request *request, double *seconds)
 {
     sattn_bench_call call;
-    if (!sattn_bench_call_open(&call, workload, args, row->variant, cursor, row->why,
-                               sizeof row->why))
+    if (!sattn_bench_call_open(&call, request, row->why, sizeof row->why))
         return false;
     int64_t best = INT64_MAX;
     for (int i = 0; i < PROBE_CALLS; ++i) {
@@ -51,9 +50,10 @@ bool sattn_bench_may_cut(const sattn_bench_row *row)
 }
 
 /* Sets how much of the shape the row runs; false if the kernel refused. */
-static bool choose_part(sattn_bench_row *row, const sattn_workload *workload, int64_t *cursor,
+static bool choose_part(sattn_bench_row *row, const sattn_bench_request *request,
                         double slow_seconds, sattn_attention_args *args)
 {
+    const sattn_workload *const workload = request->workload;
     *args = workload->args;
     row->n_kv_heads = args->n_kv_heads;
     row->n_rows = args->n_q;
@@ -62,8 +62,10 @@ static bool choose_part(sattn_bench_row *row, const sattn_workload *workload, in
     const int64_t probe_rows =
         sattn_workload_can_cut_rows(workload) ? smaller(args->n_q, PROBE_ROWS) : args->n_q;
     const sattn_attention_args little = sattn_workload_part(workload, 1, probe_rows);
+    sattn_bench_request of_little = *request;
+    of_little.args = &little;
     double seconds;
-    if (!probe(row, workload, &little, cursor, &seconds))
+    if (!probe(row, &of_little, &seconds))
         return false;
     const double row_seconds = seconds / (double)probe_rows;
     const double head_seconds = row_seconds * (double)args->n_q;
@@ -111,32 +113,73 @@ static bool verify(sattn_bench_row *row, const sattn_bench_call *call)
     return false;
 }
 
-static void note_kernels(sattn_bench_row *row, const sattn_bench_call *call)
+/* What the dispatcher takes for a step that names no kernel. */
+static const char *kernel_of_step(const sattn_bench_row *row, const sattn_bench_call *call)
 {
-    snprintf(row->kernels, sizeof row->kernels, "%s",
-             call->plan ? sattn_plan_kernel(call->plan) : row->variant->name);
+    sattn_overrides overrides;
+    size_t count;
+    const sattn_kernel *const kernels = sattn_registry(&count);
+    if (sattn_overrides_get(&call->options, &overrides) != SATTN_OK)
+        return row->variant->name;
+    for (int op = 0; op < SATTN_OP_COUNT; ++op) {
+        const sattn_kernel *const forced = overrides.forced[op];
+        const sattn_selection selection = {
+            .op = (sattn_op)op,
+            .phase = sattn_phase_of(call->args.n_q_heads / call->args.n_kv_heads, call->args.n_q),
+            .usable = overrides.usable,
+            .forced = forced ? forced->name : NULL};
+        const sattn_kernel *const kernel = sattn_select(kernels, count, &selection);
+        if (kernel && strcmp(sattn_op_name((sattn_op)op), row->variant->op->name) == 0)
+            return kernel->name;
+    }
+    return row->variant->name;
 }
 
-void sattn_bench_prepare(sattn_bench_row *row, const sattn_workload *workload, int64_t *cursor,
+static void note_kernels(sattn_bench_row *row, const sattn_bench_call *call)
+{
+    const char *name = row->variant->name;
+    if (call->peer) {
+        const int n = call->peer->threads;
+        snprintf(row->version, sizeof row->version, "%s", call->peer->peer->version);
+        snprintf(row->kernels, sizeof row->kernels, "%.290s, %d thread%s", call->peer->picked, n,
+                 n == 1 ? "" : "s");
+        return;
+    }
+    if (call->plan)
+        name = sattn_plan_kernel(call->plan);
+    else if (!*row->variant->kernels && !row->variant->op->task->takes_arrays)
+        name = kernel_of_step(row, call);
+    snprintf(row->kernels, sizeof row->kernels, "%s", name);
+}
+
+void sattn_bench_prepare(sattn_bench_row *row, const sattn_bench_request *request,
                          double slow_seconds, sattn_bench_call *call)
 {
+    const sattn_workload *const workload = request->workload;
     sattn_attention_args args;
-    row->state = SATTN_ROW_FAILED;
+    sattn_bench_request own = *request;
+    own.args = &args;
+    own.variant = row->variant;
+    own.threads = row->threads;
+    row->state = row->variant->peer ? SATTN_ROW_ABSENT : SATTN_ROW_FAILED;
     *call = (sattn_bench_call){0};
-    if (!choose_part(row, workload, cursor, slow_seconds, &args) ||
-        !sattn_bench_call_open(call, workload, &args, row->variant, cursor, row->why,
-                               sizeof row->why))
+    if (!choose_part(row, &own, slow_seconds, &args) ||
+        !sattn_bench_call_open(call, &own, row->why, sizeof row->why))
         return;
     note_kernels(row, call);
     row->work = call->task->work(&args);
     row->whole = call->task->work(&workload->args);
     poison_output(workload, call->task);
-    *cursor = 0;
+    *request->cursor = 0;
     sattn_bench_call_run(call);
+    bool good = false;
     if (call->status != SATTN_OK)
-        snprintf(row->why, sizeof row->why, "refused: %s", sattn_last_error());
-    else if (verify(row, call))
+        snprintf(row->why, sizeof row->why, "refused: %.300s",
+                 call->peer ? call->peer->why : sattn_last_error());
+    else
+        good = verify(row, call);
+    if (good)
         row->state = SATTN_ROW_READY;
-    if (row->state != SATTN_ROW_READY)
+    else
         sattn_bench_call_close(call);
 }

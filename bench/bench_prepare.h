@@ -8,8 +8,9 @@
 #include "bench/bench_rows.h"
 
 /* Decides how much of the shape the row runs (all of it, or what `slow_seconds` allows a scalar or
- * autovec row), opens the call and verifies its output. Sets the row's state. */
-void sattn_bench_prepare(sattn_bench_row *row, const sattn_workload *workload, int64_t *cursor,
+ * autovec row), opens the call and verifies its output. Sets the row's state. Of the request, what
+ * the row says itself (arguments, variant, threads) is not looked at. */
+void sattn_bench_prepare(sattn_bench_row *row, const sattn_bench_request *request,
                          double slow_seconds, sattn_bench_call *call);
 
 /* Whether the row is of a kind that may be cut. */

@@ -3,13 +3,20 @@
  * bench_ratios.c: which row is compared with which, and by how much they differ. */
 #include "bench/bench_ratios.h"
 
+/* Whether two rows differ in their variants only, and `other` has a time. */
+static bool is_beside(const sattn_bench_row *row, const sattn_bench_row *other)
+{
+    return other->data == row->data && other->threads == row->threads &&
+           other->state == SATTN_ROW_MEASURED;
+}
+
 static const sattn_bench_row *baseline_of(const sattn_bench_job *job, const sattn_bench_row *row,
                                           sattn_row_kind kind)
 {
     for (size_t r = 0; r < job->n_rows; ++r) {
         const sattn_bench_row *const other = &job->rows[r];
         if (other->variant->kind != kind || other->variant->op != row->variant->op ||
-            other->data != row->data || other->state != SATTN_ROW_MEASURED)
+            !is_beside(row, other))
             continue;
         if (kind == SATTN_ROW_SCALAR || other->variant->needs == row->variant->needs)
             return other;
@@ -33,11 +40,36 @@ static const sattn_bench_row *fused_of(const sattn_bench_job *job, const sattn_b
     for (size_t r = 0; r < job->n_rows; ++r) {
         const sattn_bench_row *const other = &job->rows[r];
         if (other->variant->op != row->variant->op && other->variant->kind == row->variant->kind &&
-            other->variant->needs == row->variant->needs && other->data == row->data &&
-            other->state == SATTN_ROW_MEASURED && row->variant->isa)
+            other->variant->needs == row->variant->needs && is_beside(row, other) &&
+            row->variant->isa)
             return other;
     }
     return NULL;
+}
+
+/* The same on one thread. */
+static const sattn_bench_row *one_thread_of(const sattn_bench_job *job, const sattn_bench_row *row)
+{
+    for (size_t r = 0; r < job->n_rows; ++r) {
+        const sattn_bench_row *const other = &job->rows[r];
+        if (other->variant == row->variant && other->data == row->data && other->threads == 1 &&
+            row->threads > 1 && other->state == SATTN_ROW_MEASURED)
+            return other;
+    }
+    return NULL;
+}
+
+/* The fastest other library at the row's level. */
+static const sattn_bench_row *peer_of(const sattn_bench_job *job, const sattn_bench_row *row)
+{
+    const sattn_bench_row *best = NULL;
+    for (size_t r = 0; r < job->n_rows && !row->variant->peer; ++r) {
+        const sattn_bench_row *const other = &job->rows[r];
+        if (other->variant->peer && other->variant->needs == row->variant->needs &&
+            is_beside(row, other) && (!best || other->time_ns < best->time_ns))
+            best = other;
+    }
+    return best;
 }
 
 /* How much longer the whole shape takes than on the easy data. */
@@ -46,7 +78,7 @@ static sattn_stat slowdown(const sattn_bench_job *job, const sattn_bench_row *ro
     for (size_t r = 0; r < job->n_rows; ++r) {
         const sattn_bench_row *const easy = &job->rows[r];
         if (easy->variant == row->variant && easy->data == 0 && row->data != 0 &&
-            easy->state == SATTN_ROW_MEASURED)
+            easy->threads == row->threads && easy->state == SATTN_ROW_MEASURED)
             return sattn_stat_scaled(sattn_measure_ratio(&easy->measured, &row->measured),
                                      sattn_bench_row_scale(row) / sattn_bench_row_scale(easy));
     }
@@ -63,6 +95,9 @@ void sattn_bench_set_ratios(sattn_bench_job *job)
         row->autovec = baseline_of(job, row, SATTN_ROW_AUTOVEC);
         row->over_autovec = speedup(row, row->autovec);
         row->over_fused = speedup(row, fused_of(job, row));
+        row->over_one_thread = speedup(row, one_thread_of(job, row));
+        row->peer = peer_of(job, row);
+        row->over_peer = speedup(row, row->peer);
         row->slowdown = slowdown(job, row);
     }
 }

@@ -4,7 +4,7 @@
 #include "bench/bench_report.h"
 
 #include "bench/bench_autovec.h"
-#include "bench/bench_legend.h"
+#include "bench/bench_list.h"
 #include "bench/bench_run.h"
 #include "bench/table.h"
 
@@ -14,13 +14,16 @@
 
 enum {
     COLUMN_KERNEL,
+    COLUMN_THREADS,
     COLUMN_DATA,
     COLUMN_TIME,
     COLUMN_SPREAD,
     COLUMN_RATE,
     COLUMN_SHARE,
+    COLUMN_ONE_THREAD,
     COLUMN_SLOWDOWN,
     COLUMN_FUSED,
+    COLUMN_PEER,
     COLUMN_SCALAR,
     COLUMN_AUTOVEC,
     COLUMN_ERROR,
@@ -39,28 +42,43 @@ static rate rate_of(const sattn_bench_job *job)
     return job->phase != SATTN_PHASE_PREFILL ? RATE_BYTES : RATE_FLOPS;
 }
 
-/* Whether some row is a chain beside a fused kernel. */
-static bool has_fused(const sattn_bench_job *job)
+/* Columns that only some jobs have. */
+typedef struct extra_columns {
+    bool fused;      /* some row is a chain beside a fused kernel */
+    bool threads;    /* some row has several threads */
+    bool one_thread; /* and stands beside the same on one */
+    bool peer;       /* some row stands beside a peer */
+} extra_columns;
+
+static extra_columns extra_of(const sattn_bench_job *job)
 {
-    bool found = false;
-    for (size_t r = 0; r < job->n_rows; ++r)
-        found = found || job->rows[r].over_fused.n > 0;
-    return found;
+    extra_columns extra = {0};
+    for (size_t r = 0; r < job->n_rows; ++r) {
+        extra.fused = extra.fused || job->rows[r].over_fused.n > 0;
+        extra.threads = extra.threads || job->rows[r].threads > 1;
+        extra.peer = extra.peer || job->rows[r].peer;
+        extra.one_thread = extra.one_thread || job->rows[r].over_one_thread.n > 0;
+    }
+    return extra;
 }
 
 static void make_columns(const sattn_bench_job *job, sattn_table_column columns[N_COLUMNS])
 {
     static const char *const rates[] = {"GFLOP/s", "GB/s", "ns/elem"};
     const bool many = job->n_data > 1;
+    const extra_columns extra = extra_of(job);
     const sattn_table_column all[N_COLUMNS] = {
         {"  kernel", 32, false},
+        {extra.threads ? "threads" : "", 0, true},
         {many ? "data" : "", 0, false},
         {"time", 7, true},
         {"spread", 7, true},
         {rates[rate_of(job)], 7, true},
         {"of bound", 10, true},
+        {extra.one_thread ? "vs t1" : "", 0, true},
         {many ? "slowdown" : "", 0, true},
-        {has_fused(job) ? "vs fused" : "", 0, true},
+        {extra.fused ? "vs fused" : "", 0, true},
+        {extra.peer ? "vs best peer" : "", 0, false},
         {"vs scalar", 9, true},
         {"vs autovec", 10, true},
         {"error / max", 12, true},
@@ -102,23 +120,25 @@ static void format_rate(const sattn_bench_job *job, const sattn_bench_row *row, 
     snprintf(text, size, "%.*f", decimals, value);
 }
 
-void sattn_bench_print_header(const sattn_environment *environment, const sattn_pin *pin)
+void sattn_bench_print_header(const sattn_environment *environment, const sattn_places *places)
 {
-    char cpu[32];
-    if (pin->cpu >= 0)
-        snprintf(cpu, sizeof cpu, "on CPU %d", pin->cpu);
-    else
-        snprintf(cpu, sizeof cpu, "not pinned");
-    printf("%s (%s), %s, %.16s, commit %.9s%s, 1 thread %s\n", environment->cpu_model,
-           environment->isa, environment->build.compiler, environment->date,
-           environment->build.commit,
-           environment->build.commit_dirty == SATTN_YES ? " with changes" : "", cpu);
+    char text[160];
+    sattn_places_print(places, text, sizeof text);
+    printf("%s (%s), %s, %.16s, commit %.9s%s, %s\n", environment->cpu_model, environment->isa,
+           environment->build.compiler, environment->date, environment->build.commit,
+           environment->build.commit_dirty == SATTN_YES ? " with changes" : "", text);
 }
 
 static void add_measured(sattn_table *table, const sattn_bench_job *job, const sattn_bench_row *row)
 {
     char text[64];
     const sattn_stat *const time = &row->measured.time_ns;
+    if (extra_of(job).threads)
+        sattn_table_set(table, COLUMN_THREADS, "%d", row->threads);
+    if (row->over_one_thread.n > 0) {
+        format_factor(&row->over_one_thread, text, sizeof text);
+        sattn_table_set(table, COLUMN_ONE_THREAD, "%s", text);
+    }
     format_time(row->time_ns, text, sizeof text);
     sattn_table_set(table, COLUMN_TIME, "%s", text);
     sattn_table_set(table, COLUMN_SPREAD, "%s%.1f%%",
@@ -139,6 +159,10 @@ static void add_measured(sattn_table *table, const sattn_bench_job *job, const s
         format_factor(&row->over_fused, text, sizeof text);
         sattn_table_set(table, COLUMN_FUSED, "%s", text);
     }
+    if (row->peer) {
+        format_factor(&row->over_peer, text, sizeof text);
+        sattn_table_set(table, COLUMN_PEER, "%s %s", text, row->peer->variant->name);
+    }
     format_factor(&row->over_scalar, text, sizeof text);
     sattn_table_set(table, COLUMN_SCALAR, "%s", text);
     format_factor(&row->over_autovec, text, sizeof text);
@@ -146,7 +170,10 @@ static void add_measured(sattn_table *table, const sattn_bench_job *job, const s
     const double error = row->verified.worst_error, bound = row->verified.worst_bound;
     sattn_table_set(table, COLUMN_ERROR, "%.*f / %.*f", error < 9.995 ? 2 : 1, error,
                     bound < 9.95 ? 1 : 0, bound);
-    sattn_table_set(table, COLUMN_NOTE, "%s", row->part);
+    if (row->variant->peer)
+        sattn_table_set(table, COLUMN_NOTE, "%s: %s", row->version, row->kernels);
+    else
+        sattn_table_set(table, COLUMN_NOTE, "%s", row->part);
 }
 
 static void print_title(const sattn_bench_job *job)
@@ -181,17 +208,17 @@ void sattn_bench_print_job(const sattn_bench_job *job)
     }
     sattn_table_column columns[N_COLUMNS];
     sattn_table table;
-    const sattn_variant *last = NULL;
+    const char *last = "";
     make_columns(job, columns);
     sattn_table_init(&table, columns, N_COLUMNS);
     for (size_t r = 0; r < job->n_rows; ++r) {
         const sattn_bench_row *const row = &job->rows[r];
         if (row->state != SATTN_ROW_MEASURED || !sattn_table_add_row(&table))
             continue;
-        if (row->variant != last) /* its other data stand below */
+        if (strcmp(row->variant->name, last) != 0) /* its other data and threads stand below */
             sattn_table_set(&table, COLUMN_KERNEL, "%c %s", row->chosen ? '*' : ' ',
                             row->variant->name);
-        last = row->variant;
+        last = row->variant->name;
         add_measured(&table, job, row);
     }
     sattn_table_print(&table, stdout, true, 0);
@@ -200,6 +227,8 @@ void sattn_bench_print_job(const sattn_bench_job *job)
         if (job->rows[r].state == SATTN_ROW_FAILED)
             printf("%c %s  FAILED\n  %s\n", job->rows[r].chosen ? '*' : ' ',
                    job->rows[r].variant->name, job->rows[r].why);
+        else if (job->rows[r].state == SATTN_ROW_ABSENT)
+            printf("  %s: %s\n", job->rows[r].variant->name, job->rows[r].why);
     fflush(stdout);
 }
 
@@ -215,8 +244,6 @@ void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, cons
             failed += !*job->error && job->rows[r].state == SATTN_ROW_FAILED;
         }
     }
-    if (measured)
-        sattn_bench_print_legend(list);
     printf("\n%zu rows measured in %.*f s", measured, seconds < 9.95, seconds);
     if (skipped)
         printf(", %zu skipped", skipped);

@@ -4,16 +4,15 @@
 #ifndef SATTN_BENCH_BENCH_REPORT_H
 #define SATTN_BENCH_BENCH_REPORT_H
 
+#include "bench/bench_places.h"
 #include "bench/bench_rows.h"
 #include "bench/environment/environment.h"
-#include "bench/environment/pin.h"
 
 /* One line: CPU, compiler, date, commit, threads. */
-void sattn_bench_print_header(const sattn_environment *environment, const sattn_pin *pin);
+void sattn_bench_print_header(const sattn_environment *environment, const sattn_places *places);
 /* A shape and its rows. */
 void sattn_bench_print_job(const sattn_bench_job *job);
-/* What the columns mean, what failed or is slower than its autovec sibling, where the results are
- * (`out` may be NULL). */
+/* What failed or is slower than its autovec sibling, where the results are (`out` may be NULL). */
 void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, const char *out);
 
 #endif

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench_rows.c: selection of ops, shapes and variants. */
-#define _POSIX_C_SOURCE 200809L /* regcomp */
-
 #include "bench/bench_rows.h"
 
+#include "bench/bench_goals.h"
 #include "bench/info.h"
 #include "bench/verbs.h"
 
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,40 +14,6 @@
 const char *sattn_cache_name(sattn_cache_state cache)
 {
     return cache == SATTN_COLD ? "cold" : "warm";
-}
-
-typedef struct row_filter {
-    bool given, inverted;
-    regex_t regex;
-} row_filter;
-
-static bool filter_open(row_filter *filter, const char *text)
-{
-    *filter = (row_filter){0};
-    if (!text || !*text || strcmp(text, "all") == 0) /* Google Benchmark's word for everything */
-        return true;
-    filter->inverted = *text == '-';
-    const int code = regcomp(&filter->regex, text + filter->inverted, REG_EXTENDED | REG_NOSUB);
-    filter->given = code == 0;
-    if (code == 0)
-        return true;
-    char message[160];
-    regerror(code, &filter->regex, message, sizeof message);
-    fprintf(stderr, "simdattn bench: --benchmark_filter=%s: %s\n", text, message);
-    return false;
-}
-
-static bool filter_passes(const row_filter *filter, const char *name)
-{
-    if (!filter->given)
-        return true;
-    return (regexec(&filter->regex, name, 0, NULL, 0) == 0) != filter->inverted;
-}
-
-static void filter_close(row_filter *filter)
-{
-    if (filter->given)
-        regfree(&filter->regex);
 }
 
 static bool kernel_named(const sattn_bench_options *options, const sattn_bench_op *op)
@@ -90,14 +54,62 @@ double sattn_bench_row_scale(const sattn_bench_row *row)
     return row->time_ns / row->measured.time_ns.median;
 }
 
-/* Rows in the order of the table: hand-written, of other libraries, autovec, scalar; each variant
- * with all its data. */
-static bool add_rows(sattn_bench_job *job, const sattn_bench_options *options,
-                     const row_filter *filter, sattn_features usable)
+void sattn_bench_add_row(sattn_bench_job *job, const sattn_variant *variant, size_t data,
+                         int threads, const sattn_bench_filter *filter)
+{
+    sattn_bench_row *const row = &job->rows[job->n_rows];
+    snprintf(row->name, sizeof row->name, "%s/%s/%s/%s/t%d", variant->name, job->shape->name,
+             job->data[data].name, sattn_cache_name(job->cache), threads);
+    if (!sattn_bench_filter_passes(filter, row->name))
+        return;
+    row->variant = variant;
+    row->threads = threads;
+    row->data = data;
+    row->over_scalar = row->over_autovec = sattn_stat_of(NULL, 0);
+    row->over_fused = row->over_one_thread = row->slowdown = sattn_stat_of(NULL, 0);
+    row->over_peer = sattn_stat_of(NULL, 0);
+    ++job->n_rows;
+}
+
+void sattn_bench_add_peers(sattn_bench_job *job, const char *op, size_t data, const char *cap,
+                           const sattn_bench_filter *filter)
+{
+    for (int peer = 0; peer < SATTN_PEERS; ++peer) {
+        const sattn_variant *const variant = sattn_peer_variant(op, peer, cap);
+        if (variant)
+            sattn_bench_add_row(job, variant, data, 1, filter);
+    }
+}
+
+/* Peers of the highest level, and with --isa of those levels that a cap can keep them to. */
+static void add_peers(sattn_bench_job *job, const sattn_bench_options *options,
+                      const sattn_bench_filter *filter, sattn_features usable)
 {
     size_t count;
+    const sattn_bench_op *const ops = sattn_bench_ops(&count);
+    const char *const highest = sattn_isa_name(usable);
+    const sattn_name_list *const isas = &options->isas;
+    for (size_t o = 0; o < count && options->peers; ++o)
+        for (size_t d = 0; d < job->n_data; ++d) {
+            if (ops[o].task != job->task || !op_wanted(options, &ops[o]))
+                continue;
+            if (!isas->count || sattn_name_list_has(isas, highest))
+                sattn_bench_add_peers(job, ops[o].name, d, NULL, filter);
+            if (strcmp(highest, "avx2") != 0 && sattn_name_list_has(isas, "avx2"))
+                sattn_bench_add_peers(job, ops[o].name, d, "avx2", filter);
+        }
+}
+
+/* Rows in the order of the table: hand-written, of other libraries, autovec, scalar; each variant
+ * with all its data and numbers of threads. */
+static bool add_rows(sattn_bench_job *job, const sattn_bench_options *options,
+                     const sattn_bench_filter *filter, sattn_features usable)
+{
+    const sattn_thread_counts *const threads = &options->threads;
+    size_t count;
     const sattn_variant *const variants = sattn_variants(&count);
-    job->rows = calloc(count * job->n_data + 1, sizeof *job->rows);
+    const size_t n_peers = options->peers ? SATTN_PEERS * SATTN_PEER_CAPS : 0;
+    job->rows = calloc((count * (size_t)threads->n + n_peers) * job->n_data + 1, sizeof *job->rows);
     if (!job->rows)
         return false;
     for (int kind = 0; kind < SATTN_ROW_KINDS; ++kind)
@@ -105,19 +117,11 @@ static bool add_rows(sattn_bench_job *job, const sattn_bench_options *options,
             if ((int)variants[v].kind != kind || variants[v].op->task != job->task ||
                 !variant_wanted(options, &variants[v], job->phase, usable))
                 continue;
-            for (size_t d = 0; d < job->n_data; ++d) {
-                sattn_bench_row *const row = &job->rows[job->n_rows];
-                snprintf(row->name, sizeof row->name, "%s/%s/%s/%s/t1", variants[v].name,
-                         job->shape->name, job->data[d].name, sattn_cache_name(job->cache));
-                if (!filter_passes(filter, row->name))
-                    continue;
-                row->variant = &variants[v];
-                row->data = d;
-                row->over_scalar = row->over_autovec = sattn_stat_of(NULL, 0);
-                row->over_fused = row->slowdown = sattn_stat_of(NULL, 0);
-                ++job->n_rows;
-            }
+            for (size_t d = 0; d < job->n_data; ++d)
+                for (int t = 0; t < threads->n; ++t)
+                    sattn_bench_add_row(job, &variants[v], d, threads->of[t], filter);
         }
+    add_peers(job, options, filter, usable);
     return true;
 }
 
@@ -172,7 +176,8 @@ static bool task_wanted(const sattn_bench_options *options, const sattn_bench_ta
 
 /* Adds the job, unless no row is wanted; false: no memory. */
 static bool add_job(const sattn_bench_options *options, sattn_features usable,
-                    const row_filter *filter, const sattn_bench_job *wanted, sattn_bench_jobs *list)
+                    const sattn_bench_filter *filter, const sattn_bench_job *wanted,
+                    sattn_bench_jobs *list)
 {
     sattn_bench_job *const job = &list->jobs[list->count];
     *job = *wanted;
@@ -193,7 +198,8 @@ static bool add_job(const sattn_bench_options *options, sattn_features usable,
 }
 
 static bool add_task(const sattn_bench_options *options, sattn_features usable,
-                     const row_filter *filter, const sattn_bench_task *task, sattn_bench_jobs *list)
+                     const sattn_bench_filter *filter, const sattn_bench_task *task,
+                     sattn_bench_jobs *list)
 {
     static const sattn_cache_state states[] = {SATTN_WARM, SATTN_COLD};
     size_t n_shapes;
@@ -215,8 +221,8 @@ static bool add_task(const sattn_bench_options *options, sattn_features usable,
     return true;
 }
 
-static int fill(const sattn_bench_options *options, sattn_features usable, const row_filter *filter,
-                sattn_bench_jobs *list)
+static int fill(const sattn_bench_options *options, sattn_features usable,
+                const sattn_bench_filter *filter, sattn_bench_jobs *list)
 {
     size_t n_shapes, n_ops;
     sattn_shapes(&n_shapes);
@@ -243,12 +249,14 @@ static int fill(const sattn_bench_options *options, sattn_features usable, const
 int sattn_bench_select(const sattn_bench_options *options, sattn_features usable,
                        sattn_bench_jobs *list)
 {
-    row_filter filter;
+    sattn_bench_filter filter;
     *list = (sattn_bench_jobs){0};
-    if (!check_usable(options, usable) || !filter_open(&filter, options->filter))
+    if (!check_usable(options, usable) || !sattn_bench_filter_open(&filter, options->filter))
         return SATTN_EXIT_USAGE;
-    const int code = fill(options, usable, &filter, list);
-    filter_close(&filter);
+    const int code = options->preset == SATTN_PRESET_LIMITS
+                         ? sattn_bench_select_goals(options, usable, &filter, list)
+                         : fill(options, usable, &filter, list);
+    sattn_bench_filter_close(&filter);
     return code;
 }
 
@@ -262,37 +270,4 @@ void sattn_bench_jobs_free(sattn_bench_jobs *list)
     }
     free(list->jobs);
     *list = (sattn_bench_jobs){0};
-}
-
-void sattn_bench_job_ops(const sattn_bench_job *job, char *text, size_t size)
-{
-    size_t count, used = 0;
-    const sattn_bench_op *const ops = sattn_bench_ops(&count);
-    if (size > 0)
-        text[0] = '\0';
-    for (size_t o = 0; o < count; ++o) {
-        bool found = false;
-        for (size_t r = 0; r < job->n_rows; ++r)
-            found = found || job->rows[r].variant->op == &ops[o];
-        if (found && used < size)
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " and " : "",
-                                     ops[o].name);
-    }
-}
-
-void sattn_bench_print_list(const sattn_bench_jobs *list, bool bare)
-{
-    for (size_t j = 0; j < list->count; ++j) {
-        const sattn_bench_job *const job = &list->jobs[j];
-        char sizes[160], ops[64];
-        sattn_shape_describe(job->shape, sizes, sizeof sizes);
-        sattn_bench_job_ops(job, ops, sizeof ops);
-        if (!bare)
-            printf("%s%s, %s, %s: %s [%s]\n  %s\n", j ? "\n" : "", ops, job->shape->name,
-                   sattn_cache_name(job->cache), job->shape->model, job->shape->source, sizes);
-        for (size_t d = 0; !bare && job->n_data > 1 && d < job->n_data; ++d)
-            printf("  %-9s  %s\n", job->data[d].name, job->data[d].note);
-        for (size_t r = 0; r < job->n_rows; ++r)
-            printf("%s%s\n", bare ? "" : "    ", job->rows[r].name);
-    }
 }

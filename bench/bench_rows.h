@@ -6,7 +6,9 @@
 #ifndef SATTN_BENCH_BENCH_ROWS_H
 #define SATTN_BENCH_BENCH_ROWS_H
 
+#include "bench/bench_filter.h"
 #include "bench/bench_options.h"
+#include "bench/bench_peers.h"
 #include "bench/measure/measure.h"
 #include "bench/ops/ops.h"
 #include "bench/verify/compare.h"
@@ -23,16 +25,20 @@ typedef enum sattn_row_state {
     SATTN_ROW_READY,    /* verified, not yet measured */
     SATTN_ROW_MEASURED, /* the numbers below are good */
     SATTN_ROW_FAILED,   /* wrong, refused or invalid: see `why` */
+    SATTN_ROW_ABSENT,   /* a peer that is not here, declines or is wrong: see `why`; no failure */
 } sattn_row_state;
 
 typedef struct sattn_bench_row {
     char name[SATTN_ROW_NAME_SIZE];
     const sattn_variant *variant;
-    size_t data;       /* which of the job's */
-    bool chosen;       /* by the dispatcher, for this shape */
-    char kernels[200]; /* that a chain resolved to, as a comma list; else the variant's name */
+    int threads; /* that a call may use */
+    size_t data; /* which of the job's */
+    bool chosen; /* by the dispatcher, for this shape */
+    /* That a chain resolved to, as a comma list; what a peer picked; else the variant's name. */
+    char kernels[SATTN_ROW_TEXT_SIZE];
     sattn_row_state state;
-    char why[SATTN_ROW_TEXT_SIZE]; /* of a failure */
+    char version[SATTN_ROW_TEXT_SIZE]; /* of a peer's library, else "" */
+    char why[SATTN_ROW_TEXT_SIZE];     /* of a failure or absence */
 
     /* What was run of the shape, and the same in words ("" for all of it). */
     int64_t n_kv_heads, n_rows;
@@ -47,12 +53,16 @@ typedef struct sattn_bench_row {
      * there is nothing to compare with. */
     sattn_stat over_scalar, over_autovec;
     sattn_stat over_fused;                 /* of a chain: over the fused kernel of its level */
+    sattn_stat over_one_thread;            /* of several threads: over the same variant on one */
     const struct sattn_bench_row *autovec; /* the row of over_autovec, or NULL */
+    sattn_stat over_peer;                  /* over the fastest peer of the same level */
+    const struct sattn_bench_row *peer;    /* that one, or NULL */
     /* Time of the whole shape over that of the same variant on the job's first, easy data; n is 0
      * on that data itself. */
     sattn_stat slowdown;
-    bool bounded;           /* a reference was measured: */
-    sattn_limit_kind bound; /* the one that limits it */
+    bool bounded;                                         /* a reference was measured: */
+    sattn_limit_kind bound;                               /* the one that limits it */
+    sattn_limit_kind kinds[SATTN_MEASURE_MAX_REFERENCES]; /* of the references of `measured` */
 } sattn_bench_row;
 
 typedef struct sattn_bench_job {
@@ -79,17 +89,19 @@ typedef struct sattn_bench_jobs {
     size_t count;
 } sattn_bench_jobs;
 
+/* Adds a row, if the filter lets its name through; `rows` must have room for it. */
+void sattn_bench_add_row(sattn_bench_job *job, const sattn_variant *variant, size_t data,
+                         int threads, const sattn_bench_filter *filter);
+
+/* Adds rows of all peers of a cap, on one thread. */
+void sattn_bench_add_peers(sattn_bench_job *job, const char *op, size_t data, const char *cap,
+                           const sattn_bench_filter *filter);
+
 /* Makes the list that the options ask for; `usable` are the features that kernels may use. Returns
  * an exit code, and unless it is 0 a sentence has gone to stderr. */
 int sattn_bench_select(const sattn_bench_options *options, sattn_features usable,
                        sattn_bench_jobs *list);
 void sattn_bench_jobs_free(sattn_bench_jobs *list);
-
-/* Writes the ops of a job's rows: "qk", "fused and chain". */
-void sattn_bench_job_ops(const sattn_bench_job *job, char *text, size_t size);
-
-/* Prints the list: all about shapes and rows, or the bare names of the rows. */
-void sattn_bench_print_list(const sattn_bench_jobs *list, bool bare);
 
 /* What the numbers of the part that a measured row ran are multiplied by for the whole shape. */
 double sattn_bench_row_scale(const sattn_bench_row *row);

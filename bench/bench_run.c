@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench_run.c: the measurement of one job. */
-#define _POSIX_C_SOURCE 200809L /* sysconf */
-
 #include "bench/bench_run.h"
 
 #include "bench/bench_bounds.h"
+#include "bench/bench_list.h"
 #include "bench/bench_prepare.h"
 #include "bench/bench_ratios.h"
+#include "bench/bench_workloads.h"
+#include "bench/measure/clock.h"
 #include "dispatch/override.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Time in a round for scalar and autovec rows and their references together. */
 static const double slow_round_s = 0.2;
@@ -23,7 +23,7 @@ typedef struct job_run {
     sattn_bench_job *job;
     const sattn_bench_setting *setting;
     sattn_workload *workloads; /* [n_data]; those that are not open hold nothing */
-    int64_t cursor;
+    int64_t begin_ns, cursor;
     sattn_bench_call *calls; /* [n_rows] */
     sattn_bounds bounds;
     sattn_measure_candidate *candidates; /* of the rows that are ready */
@@ -48,57 +48,6 @@ static const double preparing = 0.3;
 static void measuring(void *context, double done)
 {
     report(context, preparing + (1 - preparing) * done, "measuring");
-}
-
-/* ---- sizes */
-
-/* All sets of a cold job together: what leaves nothing of a set in the cache when its turn comes
- * again. 0 for a warm job. */
-static size_t cold_bytes(const job_run *run)
-{
-    const int64_t unknown = (int64_t)64 << 20;
-    const int64_t cache = run->setting->cache_bytes > 0 ? run->setting->cache_bytes : unknown;
-    return run->job->cache == SATTN_COLD ? 4 * (size_t)cache : 0;
-}
-
-/* More than a quarter of the memory is not taken. */
-static bool fits_memory(const job_run *run, double bytes)
-{
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || page <= 0 || bytes <= (double)pages * (double)page / 4)
-        return true;
-    snprintf(run->job->skipped, sizeof run->job->skipped,
-             "%.0f MB of buffers would take more than a quarter of the memory", bytes / 1e6);
-    return false;
-}
-
-static bool open_workloads(job_run *run)
-{
-    sattn_bench_job *const job = run->job;
-    for (size_t d = 0; d < job->n_data; ++d) {
-        const sattn_workload_request request = {.shape = job->shape,
-                                                .data = &job->data[d],
-                                                .tensors = job->task->tensors,
-                                                .scores_in = job->task->scores_in,
-                                                .spread = job->task->spread,
-                                                .dataset = run->setting->dataset,
-                                                .cold_bytes = cold_bytes(run)};
-        const double all = (double)sattn_workload_bytes(&request) * (double)job->n_data;
-        if (!fits_memory(run, all))
-            return false;
-        if (!sattn_workload_open(&run->workloads[d], &request, job->error, sizeof job->error)) {
-            job->unreadable = job->shape->real_layer >= 0;
-            return false;
-        }
-    }
-    if (job->n_data > 1 && !sattn_workload_share(run->workloads, job->n_data)) {
-        snprintf(job->error, sizeof job->error, "out of memory");
-        return false;
-    }
-    job->run_shape = run->workloads[0].shape;
-    job->n_sets = run->workloads[0].n_sets;
-    job->set_bytes = run->workloads[0].set_bytes;
-    return true;
 }
 
 /* ---- rows */
@@ -135,16 +84,23 @@ static void prepare_rows(job_run *run)
     for (size_t r = 0; r < job->n_rows; ++r) {
         sattn_bench_row *const row = &job->rows[r];
         report(run, preparing * (double)r / (double)job->n_rows, "verifying");
+        const sattn_bench_request request = {.workload = &run->workloads[row->data],
+                                             .cursor = &run->cursor,
+                                             .peers = run->setting->peers,
+                                             .memory = &run->workloads[0].shared};
         sattn_workload_restore(&run->workloads[row->data]);
-        sattn_bench_prepare(row, &run->workloads[row->data], &run->cursor, slow_s, &run->calls[r]);
+        sattn_bench_prepare(row, &request, slow_s, &run->calls[r]);
+        run->calls[r].crew = run->setting->crew;
         if (row->state == SATTN_ROW_READY)
             run->ready[run->n_ready++] = row;
     }
 }
 
-static void restore(void *context)
+static void prepare_window(void *context)
 {
-    sattn_workload_restore(((const sattn_bench_call *)context)->workload);
+    const sattn_bench_call *const call = context;
+    sattn_workload_restore(call->workload);
+    sattn_crew_gather(call->crew, call->options.threads);
 }
 
 static void add_candidates(job_run *run)
@@ -152,11 +108,15 @@ static void add_candidates(job_run *run)
     for (size_t r = 0; r < run->n_ready; ++r) {
         const sattn_bench_row *const row = run->ready[r];
         sattn_measure_candidate *const candidate = &run->candidates[r];
-        *candidate = (sattn_measure_candidate){.name = row->name,
-                                               .call = sattn_bench_call_run,
-                                               .prepare = run->job->n_data > 1 ? restore : NULL,
-                                               .context = &run->calls[row - run->job->rows]};
-        sattn_bounds_work(&run->bounds, row, candidate->work);
+        *candidate =
+            (sattn_measure_candidate){.name = row->name,
+                                      .call = sattn_bench_call_run,
+                                      .run = row->variant->peer ? sattn_bench_call_window : NULL,
+                                      .prepare = prepare_window,
+                                      .context = &run->calls[row - run->job->rows],
+                                      .threads = row->threads};
+        if (!row->variant->peer) /* a peer is compared with us, not with what bounds it */
+            sattn_bounds_work(&run->bounds, row, candidate->work);
     }
 }
 
@@ -178,12 +138,13 @@ static void take_result(const job_run *run, sattn_bench_row *row,
     row->measured = *result;
     forgive(&row->measured);
     row->state = SATTN_ROW_MEASURED;
+    const sattn_peer_call *const peer = run->calls[row - run->job->rows].peer;
     if (called != SATTN_OK) {
-        row->state = SATTN_ROW_FAILED;
-        snprintf(row->why, sizeof row->why, "a call failed while it was timed: %s",
-                 sattn_status_string(called));
+        row->state = peer ? SATTN_ROW_ABSENT : SATTN_ROW_FAILED;
+        snprintf(row->why, sizeof row->why, "a call failed while it was timed: %.280s",
+                 peer ? peer->why : sattn_status_string(called));
     } else if (!sattn_measure_valid(row->measured.status)) {
-        row->state = SATTN_ROW_FAILED;
+        row->state = peer ? SATTN_ROW_ABSENT : SATTN_ROW_FAILED;
         snprintf(row->why, sizeof row->why, "%s",
                  sattn_measure_status_string(row->measured.status));
     }
@@ -191,8 +152,10 @@ static void take_result(const job_run *run, sattn_bench_row *row,
     const double times = amount > 0 ? sattn_work_amount(&row->whole) / amount : 1;
     row->time_ns = row->measured.time_ns.median * times;
     row->bounded = row->measured.bound >= 0;
+    for (size_t i = 0; i < run->bounds.count; ++i)
+        row->kinds[i] = run->bounds.list[i].kind;
     if (row->bounded)
-        row->bound = run->bounds.kinds[row->measured.bound];
+        row->bound = row->kinds[row->measured.bound];
 }
 
 static void take_results(job_run *run)
@@ -202,10 +165,24 @@ static void take_results(job_run *run)
     sattn_bench_set_ratios(run->job);
 }
 
+/* Seconds for the rounds. */
+static double budget(const job_run *run)
+{
+    const double least = 0.05 * (double)run->n_ready;
+    if (run->setting->seconds > 0)
+        return run->setting->seconds * (double)run->n_ready;
+    const double left = run->setting->job_seconds - (double)(sattn_now_ns() - run->begin_ns) * 1e-9;
+    return left > least ? left : least;
+}
+
 static void measure(job_run *run)
 {
-    if (!sattn_bounds_open(&run->bounds, run->job, &run->workloads[0], run->setting->read_isa,
-                           &run->cursor)) {
+    const sattn_bounds_request request = {.workload = &run->workloads[0],
+                                          .read_isa = run->setting->read_isa,
+                                          .cycles = run->setting->cycles,
+                                          .cursor = &run->cursor,
+                                          .crew = run->setting->crew};
+    if (!sattn_bounds_open(&run->bounds, run->job, &request)) {
         snprintf(run->job->error, sizeof run->job->error, "out of memory");
         return;
     }
@@ -214,7 +191,7 @@ static void measure(job_run *run)
                                      .n_candidates = run->n_ready,
                                      .references = run->bounds.references,
                                      .n_references = run->bounds.count};
-    const sattn_measure_options options = {.budget_s = run->setting->seconds * (double)run->n_ready,
+    const sattn_measure_options options = {.budget_s = budget(run),
                                            .min_rounds = SATTN_STAT_LEAST,
                                            .progress = measuring,
                                            .progress_context = run};
@@ -229,6 +206,8 @@ static void measure(job_run *run)
 static bool allocate(job_run *run)
 {
     const size_t n_rows = run->job->n_rows;
+    if (n_rows == 0 || run->job->n_data == 0)
+        return false;
     run->workloads = calloc(run->job->n_data, sizeof *run->workloads);
     run->calls = calloc(n_rows, sizeof *run->calls);
     run->candidates = calloc(n_rows, sizeof *run->candidates);
@@ -251,13 +230,23 @@ static void free_all(job_run *run)
     free(run->ready);
 }
 
+static void start_peers(const sattn_bench_job *job, const sattn_bench_setting *setting)
+{
+    for (size_t r = 0; r < job->n_rows; ++r)
+        if (job->rows[r].variant->peer)
+            sattn_bench_peers_start(setting->peers, job->rows[r].variant->cap);
+}
+
 void sattn_bench_run_job(sattn_bench_job *job, const sattn_bench_setting *setting)
 {
-    job_run run = {.job = job, .setting = setting};
+    job_run run = {.job = job, .setting = setting, .begin_ns = sattn_now_ns()};
     report(&run, 0, "making inputs");
+    start_peers(job, setting);
+    for (size_t r = 0; r < job->n_rows; ++r)
+        sattn_crew_gather(setting->crew, job->rows[r].threads);
     if (!allocate(&run)) {
         snprintf(job->error, sizeof job->error, "out of memory");
-    } else if (open_workloads(&run)) {
+    } else if (sattn_bench_open_workloads(run.workloads, job, setting)) {
         mark_choice(&run);
         prepare_rows(&run);
         if (run.n_ready > 0)

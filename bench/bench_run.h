@@ -5,15 +5,20 @@
 #define SATTN_BENCH_BENCH_RUN_H
 
 #include "bench/bench_rows.h"
+#include "bench/measure/crew.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct sattn_bench_setting {
     const char *dataset;
-    double seconds;       /* of measuring, per row */
+    double seconds;       /* of measuring, per row; 0: so that a job takes job_seconds in all */
+    double job_seconds;   /* its preparation included */
     const char *read_isa; /* level of the loop that reads memory */
-    int64_t cache_bytes;  /* of the last-level cache; 0: not known */
+    bool cycles;          /* count them too, where elements are counted */
+    sattn_crew *crew;     /* of rows with several threads */
+    sattn_bench_peers *peers;
+    int64_t cache_bytes; /* of the last-level cache; 0: not known */
     void (*progress)(void *context, double done, const char *what); /* of this job */
     void *progress_context;
 } sattn_bench_setting;

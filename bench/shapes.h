@@ -24,7 +24,8 @@ typedef enum sattn_preset {
     SATTN_PRESET_STEPS = 32,   /* qk, softmax, av, chain */
     SATTN_PRESET_LINES = 64,   /* softmax besides */
     SATTN_PRESET_ARRAYS = 128, /* exp, tanh */
-    SATTN_PRESET_FULL = 255,   /* every shape, with every op */
+    SATTN_PRESET_LIMITS = 256, /* only for goals.c, which says what is run on them */
+    SATTN_PRESET_FULL = 511,   /* every shape, with every op */
 } sattn_preset;
 
 /* What a mask of the shape holds. */
@@ -56,9 +57,10 @@ typedef struct sattn_shape {
     double softcap;       /* 0: off */
     sattn_shape_mask mask;
     bool causal;
-    bool has_alibi; /* slopes 2^(-8 (h + 1) / n_q_heads) */
-    bool has_sinks; /* one per query head */
-    bool is_array;  /* n_k numbers for exp and tanh; all other extents are 1 */
+    bool has_alibi;      /* slopes 2^(-8 (h + 1) / n_q_heads) */
+    bool has_sinks;      /* one per query head */
+    bool is_array;       /* n_k numbers for exp and tanh; all other extents are 1 */
+    bool is_interleaved; /* tensors are [batch, rows, heads, features], not heads before rows */
 } sattn_shape;
 
 const sattn_shape *sattn_shapes(size_t *count);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum { SATTN_TABLE_COLUMNS_MAX = 12, SATTN_TABLE_CELL_MAX = 160 };
+enum { SATTN_TABLE_COLUMNS_MAX = 16, SATTN_TABLE_CELL_MAX = 160 };
 
 typedef struct sattn_table_column {
     const char *header;

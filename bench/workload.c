@@ -36,6 +36,14 @@ void *sattn_workload_allocate(size_t size)
     return memory;
 }
 
+/* Memory for sets; NULL: none left. */
+static char *allocate_arena(sattn_workload *w, size_t size, bool is_shared)
+{
+    if (!is_shared)
+        return sattn_workload_allocate(size);
+    return sattn_shared_open(&w->shared, size) ? w->shared.base : NULL;
+}
+
 /* Bytes of each tensor, in the order of sattn_tensor; 0 for those that are not wanted. */
 static void size_tensors(const sattn_shape *s, unsigned tensors, size_t bytes[SATTN_TENSORS])
 {
@@ -61,11 +69,20 @@ static void lay_out(sattn_workload *w, unsigned tensors)
     w->set_bytes = at;
 }
 
+sattn_view sattn_workload_view(const sattn_shape *s, int64_t heads, int64_t rows, int64_t features)
+{
+    const int64_t all = heads * rows * features;
+    if (s->is_interleaved)
+        return (sattn_view){NULL, SATTN_F32, all, features, heads * features};
+    return (sattn_view){NULL, SATTN_F32, all, rows * features, features};
+}
+
 /* Without the tensors' data. */
 static sattn_attention_args args_of(const sattn_workload *w)
 {
     const sattn_shape *const s = &w->shape;
     const int64_t score_rows = s->n_q * s->n_k;
+    const sattn_view o = sattn_workload_view(s, s->n_q_heads, s->n_q, s->d_v);
     sattn_attention_args args = {
         .batch = s->batch,
         .n_q_heads = s->n_q_heads,
@@ -74,10 +91,10 @@ static sattn_attention_args args_of(const sattn_workload *w)
         .n_k = s->n_k,
         .d = s->d,
         .d_v = s->d_v,
-        .q = {NULL, SATTN_F32, s->n_q_heads * s->n_q * s->d, s->n_q * s->d, s->d},
-        .k = {NULL, SATTN_F32, s->n_kv_heads * s->n_k * s->d, s->n_k * s->d, s->d},
-        .v = {NULL, SATTN_F32, s->n_kv_heads * s->n_k * s->d_v, s->n_k * s->d_v, s->d_v},
-        .o = {NULL, SATTN_F32, s->n_q_heads * s->n_q * s->d_v, s->n_q * s->d_v, s->d_v},
+        .q = sattn_workload_view(s, s->n_q_heads, s->n_q, s->d),
+        .k = sattn_workload_view(s, s->n_kv_heads, s->n_k, s->d),
+        .v = sattn_workload_view(s, s->n_kv_heads, s->n_k, s->d_v),
+        .o = {NULL, o.dtype, o.stride_b, o.stride_h, o.stride_t},
         .has_scale = s->scale != 0,
         .scale = (float)s->scale,
         .softcap = (float)s->softcap,
@@ -151,7 +168,7 @@ static bool open_sets(sattn_workload *w, const sattn_workload_request *request,
 {
     lay_out(w, request->tensors);
     w->n_sets = sets_for(request->cold_bytes, w);
-    w->arena = sattn_workload_allocate((size_t)w->n_sets * w->set_bytes);
+    w->arena = allocate_arena(w, (size_t)w->n_sets * w->set_bytes, request->is_shared);
     if (!w->arena || !sattn_workload_make_mask(w, request->data->input) ||
         !sattn_workload_make_slopes_and_sinks(w)) {
         snprintf(error, error_size, "%s: out of memory for %.1f MB of tensors", w->shape.name,
@@ -192,7 +209,9 @@ bool sattn_workload_open(sattn_workload *workload, const sattn_workload_request 
 
 void sattn_workload_close(sattn_workload *workload)
 {
-    if (!workload->borrows_arena)
+    if (workload->shared.base)
+        sattn_shared_close(&workload->shared);
+    else if (!workload->borrows_arena)
         free(workload->arena);
     free(workload->pristine);
     free(workload->mask);
@@ -201,9 +220,9 @@ void sattn_workload_close(sattn_workload *workload)
     *workload = (sattn_workload){0};
 }
 
-bool sattn_workload_share(sattn_workload *workloads, size_t count)
+bool sattn_workload_share(sattn_workload *workloads, size_t count, bool is_shared)
 {
-    char *const arena = sattn_workload_allocate(workloads[0].set_bytes);
+    char *const arena = allocate_arena(&workloads[0], workloads[0].set_bytes, is_shared);
     if (!arena)
         return false;
     for (size_t w = 0; w < count; ++w) {

@@ -2,13 +2,15 @@
  *
  * workload.h: a named shape made ready to run: arguments, buffers and inputs of one task.
  *
- * Tensors are dense, [batch, heads, rows, features], on 64-byte boundaries, in memory for which
- * large pages were asked. A warm workload has one set of tensors; a cold one has so many that a
- * walk over them finds none of its lines in the last-level cache. */
+ * Tensors are dense, [batch, heads, rows, features], or where the shape says so interleaved,
+ * [batch, rows, heads, features], on 64-byte boundaries, in memory for which large pages were
+ * asked. A warm workload has one set of tensors; a cold one has so many that a walk over them finds
+ * none of its lines in the last-level cache. */
 #ifndef SATTN_BENCH_WORKLOAD_H
 #define SATTN_BENCH_WORKLOAD_H
 
 #include "bench/bench_data.h"
+#include "bench/peers/shared.h"
 #include "bench/shapes.h"
 #include "dispatch/simdattn.h"
 
@@ -43,6 +45,7 @@ typedef struct sattn_workload_request {
     double spread;       /* standard deviation of SATTN_IN_NUMBERS */
     const char *dataset; /* directory of captured tensors */
     size_t cold_bytes;   /* what calls touch of all sets, at least; 0 makes one set */
+    bool is_shared;      /* the sets lie in memory that other processes can map */
 } sattn_workload_request;
 
 typedef struct sattn_workload {
@@ -53,6 +56,7 @@ typedef struct sattn_workload {
     size_t set_bytes;                               /* from one set to the next */
     char *arena;                                    /* n_sets * set_bytes */
     bool borrows_arena;                             /* the arena is another workload's */
+    sattn_shared shared;                            /* the arena, if other processes can map it */
     char *pristine; /* NULL, or what sattn_workload_restore puts into the arena */
     void *mask;
     float *slopes_and_sinks; /* NULL, or [2][n_q_heads] */
@@ -69,9 +73,9 @@ void sattn_workload_close(sattn_workload *workload);
 
 /* Makes workloads of one shape, each of one set, run in the same memory, so that only their numbers
  * differ, not where these lie nor what caches hold of them: before a workload is run its numbers
- * have to be restored. The first one has to be closed last. False: no memory, nothing is changed.
- */
-bool sattn_workload_share(sattn_workload *workloads, size_t count);
+ * have to be restored. The first one has to be closed last. That memory is `is_shared` with other
+ * processes or not, the workloads' own is not. False: no memory, nothing is changed. */
+bool sattn_workload_share(sattn_workload *workloads, size_t count, bool is_shared);
 void sattn_workload_restore(const sattn_workload *workload);
 
 /* Points the tensors of `args` into set number `set`. */

@@ -115,12 +115,25 @@ static bool open_source(source_tensors *source, const sattn_workload *w, sattn_i
     return true;
 }
 
-static void copy_into(const sattn_workload *w, sattn_tensor tensor, const float *from)
+/* A dense tensor into its place in set 0, whatever that one's strides are. */
+static void copy_into(const sattn_workload *w, sattn_tensor tensor, const sattn_view *to,
+                      const float *from, int64_t n_heads, int64_t n_rows, int64_t width)
 {
     size_t bytes;
-    void *const to = sattn_workload_piece(w, 0, tensor, &bytes);
-    if (to)
-        memcpy(to, from, bytes);
+    float *const place = sattn_workload_piece(w, 0, tensor, &bytes);
+    for (int64_t b = 0; place && b < w->shape.batch; ++b)
+        for (int64_t h = 0; h < n_heads; ++h)
+            for (int64_t i = 0; i < n_rows; ++i, from += width)
+                memcpy(place + b * to->stride_b + h * to->stride_h + i * to->stride_t, from,
+                       (size_t)width * sizeof *from);
+}
+
+static void copy_tensors(const sattn_workload *w, const source_tensors *source)
+{
+    const sattn_shape *const s = &w->shape;
+    copy_into(w, SATTN_TENSOR_Q, &w->args.q, source->q, s->n_q_heads, s->n_q, s->d);
+    copy_into(w, SATTN_TENSOR_K, &w->args.k, source->k, s->n_kv_heads, s->n_k, s->d);
+    copy_into(w, SATTN_TENSOR_V, &w->args.v, source->v, s->n_kv_heads, s->n_k, s->d_v);
 }
 
 /* Scores or weights, into set 0. */
@@ -128,7 +141,11 @@ static sattn_status make_scores(const sattn_workload *w, const source_tensors *s
                                 sattn_scores_in wanted)
 {
     size_t bytes;
+    sattn_shape dense = w->shape;
+    dense.is_interleaved = false;
     sattn_attention_args args = w->args;
+    args.q = sattn_workload_view(&dense, dense.n_q_heads, dense.n_q, dense.d);
+    args.k = sattn_workload_view(&dense, dense.n_kv_heads, dense.n_k, dense.d);
     args.q.data = source->q;
     args.k.data = source->k;
     args.scores = sattn_workload_piece(w, 0, SATTN_TENSOR_SCORES_IN, &bytes);
@@ -161,9 +178,7 @@ bool sattn_workload_fill(const sattn_workload *workload, const sattn_workload_re
         snprintf(error, error_size, "%s: out of memory for its inputs", workload->shape.name);
         return false;
     }
-    copy_into(workload, SATTN_TENSOR_Q, source.q);
-    copy_into(workload, SATTN_TENSOR_K, source.k);
-    copy_into(workload, SATTN_TENSOR_V, source.v);
+    copy_tensors(workload, &source);
     bool good = true;
     if (request->tensors & SATTN_TENSOR_SCORES_IN) {
         good = make_scores(workload, &source, request->scores_in) == SATTN_OK;

@@ -21,4 +21,7 @@ bool sattn_workload_make_slopes_and_sinks(sattn_workload *workload);
 bool sattn_workload_fill(const sattn_workload *workload, const sattn_workload_request *request,
                          const sattn_real_layer *layer, char *error, size_t error_size);
 
+/* A tensor of so many heads, rows and features as the shape has them in memory, without data. */
+sattn_view sattn_workload_view(const sattn_shape *s, int64_t heads, int64_t rows, int64_t features);
+
 #endif

@@ -24,13 +24,14 @@ static sattn_fused_args fused_args_of(const sattn_plan *plan, const sattn_unit *
                                       const sattn_unit_memory *memory)
 {
     const bool has_stats = unit->lse || unit->sinks;
+    const sattn_key_rows k = sattn_unit_k(unit), v = sattn_unit_v(unit);
     return (sattn_fused_args){.q = unit->q,
-                              .k = unit->k,
-                              .v = unit->v,
+                              .k = k.data,
+                              .v = v.data,
                               .o = unit->o,
                               .q_stride = unit->q_stride,
-                              .k_stride = unit->k_stride,
-                              .v_stride = unit->v_stride,
+                              .k_stride = k.stride,
+                              .v_stride = v.stride,
                               .o_stride = unit->o_stride,
                               .q_group_stride = unit->q_group_stride,
                               .o_group_stride = unit->o_group_stride,
@@ -73,6 +74,19 @@ static void merge_rows(const fused_context *c, const sattn_fused_args *unit, con
         }
 }
 
+/* The rest rows of the block by the few-query kernel, the others by the plan's. */
+static void run_kernels(const fused_context *c, const sattn_fused_args *args)
+{
+    sattn_fused_args rows = *args;
+    rows.i1 = args->i1 - c->rows->n_rest;
+    if (rows.i1 > 0)
+        c->plan->kernels[SATTN_OP_fused]->fn.fused(&rows);
+    rows.i0 = rows.i1;
+    rows.i1 = args->i1;
+    if (rows.i0 < rows.i1)
+        c->plan->rest_kernel->fn.fused(&rows);
+}
+
 /* One of the key ranges, cut at multiples of the key block. What is cut are the keys that the whole
  * unit may see: the ranges, and so a row's bits, do not depend on its block. */
 static void run_part(const fused_context *c, const sattn_fused_args *unit, int64_t part)
@@ -90,7 +104,7 @@ static void run_part(const fused_context *c, const sattn_fused_args *unit, int64
     piece.o_group_stride = unit->i1 * unit->d_v;
     piece.row_max = c->memory->row_max + part * rows;
     piece.row_sum = c->memory->row_sum + part * rows;
-    c->plan->kernels[SATTN_OP_fused]->fn.fused(&piece);
+    run_kernels(c, &piece);
 }
 
 static void run_fused(const fused_context *c, const sattn_fused_args *unit)
@@ -102,10 +116,10 @@ static void run_fused(const fused_context *c, const sattn_fused_args *unit)
     } else if (c->rows->sinks) {
         sattn_fused_args piece = *unit;
         piece.partial = true;
-        c->plan->kernels[SATTN_OP_fused]->fn.fused(&piece);
+        run_kernels(c, &piece);
         merge_rows(c, unit, NULL, 1);
     } else {
-        c->plan->kernels[SATTN_OP_fused]->fn.fused(unit);
+        run_kernels(c, unit);
     }
 }
 
@@ -157,9 +171,9 @@ static fused_context context_of(const sattn_plan *plan, const sattn_unit *rows, 
 static void finish(const fused_context *c)
 {
     const sattn_averaged averaged = {.visible = &c->args.visible,
-                                     .v = c->args.v,
+                                     .v = c->rows->v, /* a dense copy may lack hidden rows */
                                      .o = c->args.o,
-                                     .v_stride = c->args.v_stride,
+                                     .v_stride = c->rows->v_stride,
                                      .o_stride = c->args.o_stride,
                                      .o_group_stride = c->args.o_group_stride,
                                      .n_group = c->args.n_group,

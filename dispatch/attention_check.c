@@ -13,10 +13,10 @@ static sattn_status wrong(const char *field, int64_t value, const char *expected
     return sattn_fail(SATTN_ERR_ARGUMENT, "%s = %" PRId64 ": expected %s", field, value, expected);
 }
 
-static sattn_status check_extents(const sattn_attention_args *a, sattn_task task)
+static sattn_status check_extents(const sattn_attention_args *a, sattn_computation computation)
 {
-    const bool has_d = sattn_task_is_attention(task) || task == SATTN_TASK_QK;
-    const bool has_d_v = sattn_task_is_attention(task) || task == SATTN_TASK_AV;
+    const bool has_d = sattn_computes_attention(computation) || computation == SATTN_COMPUTE_QK;
+    const bool has_d_v = sattn_computes_attention(computation) || computation == SATTN_COMPUTE_AV;
     const struct {
         const char *name;
         int64_t value, least;
@@ -67,22 +67,23 @@ static sattn_status check_mask(const sattn_attention_args *a)
                             a->mask.kind == SATTN_MASK_BOOL ? 1 : 4);
 }
 
-static sattn_status check_stage(const sattn_attention_args *a, sattn_task task)
+static sattn_status check_stage(const sattn_attention_args *a, sattn_computation computation)
 {
     const int64_t stage = (int64_t)a->scores_stage;
-    if (task == SATTN_TASK_QK) {
+    if (computation == SATTN_COMPUTE_QK) {
         if (stage != SATTN_SCORES_SCALED && stage != SATTN_SCORES_SOFTCAPPED)
             return wrong("scores_stage", stage, "SATTN_SCORES_SCALED or SATTN_SCORES_SOFTCAPPED");
-    } else if (sattn_task_is_attention(task) && a->scores) {
+    } else if (sattn_computes_attention(computation) && a->scores) {
         if (stage < SATTN_SCORES_SCALED || stage > SATTN_SCORES_PROBABILITIES)
             return wrong("scores_stage", stage, "a value of sattn_scores_stage");
     }
     return SATTN_OK;
 }
 
-static sattn_status check_values(const sattn_attention_args *a, sattn_task task)
+static sattn_status check_values(const sattn_attention_args *a, sattn_computation computation)
 {
-    const bool scores_keys = sattn_task_is_attention(task) || task == SATTN_TASK_QK;
+    const bool scores_keys =
+        sattn_computes_attention(computation) || computation == SATTN_COMPUTE_QK;
     if (scores_keys && a->has_scale && !isfinite(a->scale))
         return sattn_fail(SATTN_ERR_ARGUMENT, "scale = %g: expected a finite number",
                           (double)a->scale);
@@ -90,28 +91,30 @@ static sattn_status check_values(const sattn_attention_args *a, sattn_task task)
         return sattn_fail(SATTN_ERR_ARGUMENT,
                           "softcap = %g: expected 0 (off) or more, and a finite number",
                           (double)a->softcap);
-    if (sattn_task_sees(task) && a->has_window && (a->window_left < -1 || a->window_right < -1))
+    if (sattn_computation_sees(computation) && a->has_window &&
+        (a->window_left < -1 || a->window_right < -1))
         return sattn_fail(SATTN_ERR_ARGUMENT,
                           "window_left = %" PRId64 ", window_right = %" PRId64
                           ": expected -1 (unbounded) or more",
                           a->window_left, a->window_right);
-    if (sattn_task_is_attention(task) && a->scores_in)
+    if (sattn_computes_attention(computation) && a->scores_in)
         return sattn_fail(SATTN_ERR_ARGUMENT,
                           "scores_in is set: expected NULL, an attention makes its own scores");
-    return check_stage(a, task);
+    return check_stage(a, computation);
 }
 
-sattn_status sattn_attention_check_shape(const sattn_attention_args *a, sattn_task task)
+sattn_status sattn_attention_check_shape(const sattn_attention_args *a,
+                                         sattn_computation computation)
 {
     sattn_operand operands[SATTN_OPERAND_COUNT];
-    sattn_status status = check_extents(a, task);
-    sattn_operands_of(a, task, operands);
+    sattn_status status = check_extents(a, computation);
+    sattn_operands_of(a, computation, operands);
     for (int i = 0; status == SATTN_OK && i < SATTN_OPERAND_COUNT; ++i)
         if (operands[i].used)
             status = sattn_operand_check(&operands[i]);
     if (status == SATTN_OK)
-        status = check_values(a, task);
-    if (status == SATTN_OK && sattn_task_sees(task))
+        status = check_values(a, computation);
+    if (status == SATTN_OK && sattn_computation_sees(computation))
         status = check_mask(a);
     return status;
 }
@@ -141,20 +144,21 @@ static sattn_status check_head_arrays(const sattn_attention_args *a)
     return status;
 }
 
-static sattn_status check_pointers(const sattn_attention_args *a, sattn_task task)
+static sattn_status check_pointers(const sattn_attention_args *a, sattn_computation computation)
 {
     sattn_operand operands[SATTN_OPERAND_COUNT];
     sattn_status status = SATTN_OK;
-    sattn_operands_of(a, task, operands);
+    sattn_operands_of(a, computation, operands);
     for (int i = 0; status == SATTN_OK && i < SATTN_OPERAND_COUNT; ++i)
         if (operands[i].used)
             status = check_pointer(operands[i].pointer, operands[i].data, operands[i].needed, 4);
-    if (status == SATTN_OK && sattn_task_sees(task) && a->mask.kind != SATTN_MASK_NONE)
+    if (status == SATTN_OK && sattn_computation_sees(computation) &&
+        a->mask.kind != SATTN_MASK_NONE)
         status = check_pointer("mask.data", a->mask.data, a->n_k > 0,
                                a->mask.kind == SATTN_MASK_ADDITIVE ? 4 : 1);
     if (status == SATTN_OK)
         status = check_pointer("n_k_valid", a->n_k_valid, false, _Alignof(int64_t));
-    if (status == SATTN_OK && sattn_task_sees(task))
+    if (status == SATTN_OK && sattn_computation_sees(computation))
         status = check_pointer("causal_offset", a->causal_offset, false, _Alignof(int64_t));
     for (int64_t b = 0; status == SATTN_OK && a->n_k_valid && b < a->batch; ++b)
         if (a->n_k_valid[b] < 0 || a->n_k_valid[b] > a->n_k)
@@ -162,7 +166,8 @@ static sattn_status check_pointers(const sattn_attention_args *a, sattn_task tas
                 sattn_fail(SATTN_ERR_ARGUMENT,
                            "n_k_valid[%" PRId64 "] = %" PRId64 ": expected 0 to n_k = %" PRId64, b,
                            a->n_k_valid[b], a->n_k);
-    return status == SATTN_OK && sattn_task_weighs(task) ? check_head_arrays(a) : status;
+    return status == SATTN_OK && sattn_computation_weighs(computation) ? check_head_arrays(a)
+                                                                       : status;
 }
 
 bool sattn_output_fits_queries(const sattn_attention_args *a)
@@ -173,9 +178,9 @@ bool sattn_output_fits_queries(const sattn_attention_args *a)
 }
 
 /* sattn_softmax in place. */
-static bool scores_are_input(const sattn_attention_args *a, sattn_task task)
+static bool scores_are_input(const sattn_attention_args *a, sattn_computation computation)
 {
-    return task == SATTN_TASK_SOFTMAX && a->scores == a->scores_in &&
+    return computation == SATTN_COMPUTE_SOFTMAX && a->scores == a->scores_in &&
            (a->batch <= 1 || a->scores_stride_b == a->scores_in_stride_b) &&
            (a->n_q_heads <= 1 || a->scores_stride_h == a->scores_in_stride_h) &&
            (a->n_q <= 1 || a->scores_stride_t == a->scores_in_stride_t);
@@ -200,7 +205,7 @@ static sattn_region array_region(const void *data, int64_t count, int64_t elemen
         .base = (uintptr_t)data, .extent = {1, 1, 1}, .run = data ? count * element_size : 0};
 }
 
-enum { INPUTS_MAX = SATTN_OPERAND_COUNT + 5 };
+enum { REGIONS_MAX = SATTN_OPERAND_COUNT + 5 };
 
 typedef struct named_region {
     const char *name;
@@ -218,30 +223,47 @@ static sattn_status check_apart(const named_region *output, const named_region *
                       other->name, hint);
 }
 
-/* Each output against each input and the outputs before it. Two pairs may coincide: o and q of an
- * attention, scores and scores_in of a softmax. */
-static sattn_status check_overlap(const sattn_attention_args *a, sattn_task task, bool o_is_q)
+/* All memory that the call names, the operands first; returns how many regions it is. */
+static int regions_of(const sattn_attention_args *a, sattn_computation computation,
+                      named_region tensors[REGIONS_MAX])
 {
     sattn_operand operands[SATTN_OPERAND_COUNT];
-    named_region tensors[INPUTS_MAX];
-    sattn_operands_of(a, task, operands);
+    sattn_operands_of(a, computation, operands);
     for (int i = 0; i < SATTN_OPERAND_COUNT; ++i)
         tensors[i] = (named_region){operands[i].pointer, sattn_operand_region(&operands[i])};
     int n = SATTN_OPERAND_COUNT;
-    if (sattn_task_sees(task))
+    if (sattn_computation_sees(computation))
         tensors[n++] = (named_region){"mask.data", mask_region(a)};
-    if (sattn_task_sees(task))
+    if (sattn_computation_sees(computation))
         tensors[n++] = (named_region){"causal_offset", array_region(a->causal_offset, a->batch, 8)};
     tensors[n++] = (named_region){"n_k_valid", array_region(a->n_k_valid, a->batch, 8)};
-    if (sattn_task_weighs(task)) {
+    if (sattn_computation_weighs(computation)) {
         tensors[n++] =
             (named_region){"alibi_slopes", array_region(a->alibi_slopes, a->n_q_heads, 4)};
         tensors[n++] = (named_region){"sinks", array_region(a->sinks, a->n_q_heads, 4)};
     }
+    return n;
+}
 
-    const bool in_place = scores_are_input(a, task);
+/* Each output against each input and the outputs before it, and the workspace against all. Two
+ * pairs may coincide: o and q of an attention, scores and scores_in of a softmax. */
+static sattn_status check_overlap(const sattn_attention_args *a, sattn_computation computation,
+                                  const sattn_workspace *workspace, bool o_is_q)
+{
+    named_region tensors[REGIONS_MAX];
+    const int n = regions_of(a, computation, tensors);
+    const named_region memory = {"workspace",
+                                 array_region(workspace->memory, (int64_t)workspace->size, 1)};
+    for (int i = 0; workspace->memory && i < n; ++i) {
+        if (tensors[i].region.run == 0)
+            continue;
+        const sattn_status status = check_apart(&memory, &tensors[i], "");
+        if (status != SATTN_OK)
+            return status;
+    }
+    const bool in_place = scores_are_input(a, computation);
     for (int output = SATTN_OPERAND_O; output >= SATTN_OPERAND_LSE; --output)
-        for (int other = 0; other < n; ++other) {
+        for (int other = 0; other < n && tensors[output].region.run > 0; ++other) {
             const bool on_queries = output == SATTN_OPERAND_O && other == SATTN_OPERAND_Q;
             const bool on_input =
                 output == SATTN_OPERAND_SCORES && other == SATTN_OPERAND_SCORES_IN;
@@ -258,12 +280,13 @@ static sattn_status check_overlap(const sattn_attention_args *a, sattn_task task
     return SATTN_OK;
 }
 
-sattn_status sattn_attention_check_apart(const sattn_attention_args *a, sattn_task task,
-                                         const char *name, const void *data, int64_t bytes)
+sattn_status sattn_attention_check_apart(const sattn_attention_args *a,
+                                         sattn_computation computation, const char *name,
+                                         const void *data, int64_t bytes)
 {
     sattn_operand operands[SATTN_OPERAND_COUNT];
     const named_region input = {name, array_region(data, bytes, 1)};
-    sattn_operands_of(a, task, operands);
+    sattn_operands_of(a, computation, operands);
     for (int i = SATTN_OPERAND_LSE; i <= SATTN_OPERAND_O; ++i) {
         const named_region output = {operands[i].pointer, sattn_operand_region(&operands[i])};
         const sattn_status status = check_apart(&output, &input, "");
@@ -273,11 +296,12 @@ sattn_status sattn_attention_check_apart(const sattn_attention_args *a, sattn_ta
     return SATTN_OK;
 }
 
-sattn_status sattn_attention_check_data(const sattn_attention_args *a, sattn_task task,
-                                        bool *o_is_q)
+sattn_status sattn_attention_check_data(const sattn_attention_args *a,
+                                        sattn_computation computation,
+                                        const sattn_workspace *workspace, bool *o_is_q)
 {
-    const sattn_status status = check_pointers(a, task);
-    *o_is_q =
-        sattn_task_is_attention(task) && a->o.data == a->q.data && sattn_output_fits_queries(a);
-    return status == SATTN_OK ? check_overlap(a, task, *o_is_q) : status;
+    const sattn_status status = check_pointers(a, computation);
+    *o_is_q = sattn_computes_attention(computation) && a->o.data == a->q.data &&
+              sattn_output_fits_queries(a);
+    return status == SATTN_OK ? check_overlap(a, computation, workspace, *o_is_q) : status;
 }

@@ -78,9 +78,9 @@ static sattn_key_range seen_by(const sattn_visibility *visible, int64_t n_rows)
     return seen.begin < seen.end ? seen : (sattn_key_range){0, 0};
 }
 
-static const float *key_rows(const float *data, int64_t stride, int64_t j)
+static const float *key_row(sattn_key_rows rows, int64_t j)
 {
-    return data ? data + j * stride : NULL;
+    return rows.data ? rows.data + j * rows.stride : NULL;
 }
 
 /* Scores of the keys [keys.begin, keys.end); the first goes to s.data[column]. */
@@ -88,11 +88,12 @@ static void score(const block *b, float softcap, sattn_key_range keys, const sco
                   int64_t column)
 {
     const sattn_unit *const u = b->unit;
+    const sattn_key_rows k = {u->k, u->k_stride};
     const sattn_qk_args args = {.q = u->q,
-                                .k = key_rows(u->k, u->k_stride, keys.begin - column),
+                                .k = key_row(k, keys.begin - column),
                                 .s = s->data,
                                 .q_stride = u->q_stride,
-                                .k_stride = u->k_stride,
+                                .k_stride = k.stride,
                                 .s_stride = s->stride,
                                 .q_group_stride = u->q_group_stride,
                                 .s_group_stride = s->group_stride,
@@ -138,11 +139,12 @@ static void weigh(const block *b, sattn_key_range keys, int64_t n_columns, const
 static void average_block(const block *b, const score_rows *p)
 {
     const sattn_unit *const u = b->unit;
+    const sattn_key_rows v = sattn_unit_v(u), given = {u->v, u->v_stride};
     const sattn_av_args args = {.p = p->data,
-                                .v = key_rows(u->v, u->v_stride, b->seen.begin),
+                                .v = key_row(v, b->seen.begin),
                                 .o = u->o,
                                 .p_stride = p->stride,
-                                .v_stride = u->v_stride,
+                                .v_stride = v.stride,
                                 .o_stride = u->o_stride,
                                 .p_group_stride = p->group_stride,
                                 .o_group_stride = u->o_group_stride,
@@ -152,7 +154,8 @@ static void average_block(const block *b, const score_rows *p)
                                 .visible = sattn_visibility_from(&u->visible, 0, b->seen.begin,
                                                                  b->seen.end - b->seen.begin),
                                 .scratch = b->memory->scratch};
-    sattn_average(b->plan, &args, &b->memory->repair);
+    sattn_average(b->plan, &args, (sattn_key_rows){key_row(given, b->seen.begin), given.stride},
+                  &b->memory->repair);
 }
 
 /* How far query row i stands from key j. */

@@ -7,6 +7,7 @@
 #include "dispatch/attend.h"
 #include "dispatch/attention_check.h"
 #include "dispatch/chain.h"
+#include "dispatch/dense.h"
 #include "dispatch/error.h"
 #include "dispatch/step_unit.h"
 #include "dispatch/team.h"
@@ -18,9 +19,9 @@ enum { WORKSPACE_ALIGNMENT = 64 };
 void sattn_run_rows(const sattn_plan *plan, const sattn_unit *rows, int64_t splits,
                     const sattn_unit_memory *memory, bool o_is_q)
 {
-    if (plan->task == SATTN_TASK_FUSED)
+    if (plan->computation == SATTN_COMPUTE_FUSED)
         sattn_attend(plan, rows, splits, memory, o_is_q);
-    else if (plan->task == SATTN_TASK_CHAIN)
+    else if (plan->computation == SATTN_COMPUTE_CHAIN)
         sattn_chain_run(plan, rows, memory);
     else
         sattn_step_run(plan, rows, memory);
@@ -31,6 +32,7 @@ typedef struct execution {
     const sattn_attention_args *args;
     bool o_is_q;
     pthread_mutex_t *lock; /* of the repair; NULL where there is one worker */
+    sattn_dense dense;
     unsigned char *workspace;
 } execution;
 
@@ -38,7 +40,7 @@ typedef struct execution {
  */
 static void run_task(void *context, int64_t index, int worker)
 {
-    const execution *const e = context;
+    execution *const e = context;
     const sattn_plan *const plan = e->plan;
     const int64_t n_parts = plan->parts_apart ? plan->splits : 1;
     const int64_t block = index / n_parts, part = index % n_parts;
@@ -47,6 +49,8 @@ static void run_task(void *context, int64_t index, int worker)
     const int64_t left = plan->args.n_q - i0;
     sattn_unit rows = sattn_unit_of(e->args, plan->n_group, unit_index / plan->args.n_kv_heads,
                                     unit_index % plan->args.n_kv_heads);
+    rows.n_rest = sattn_plan_rest_rows(plan, rows.n_q);
+    sattn_dense_copy *const copy = sattn_dense_enter(&e->dense, unit_index, &rows);
     if (plan->n_blocks > 1)
         rows = sattn_unit_rows(&rows, i0, i0 + (left < plan->block_rows ? left : plan->block_rows));
     const sattn_unit_memory memory = sattn_unit_memory_of(&plan->layout, e->workspace, worker,
@@ -55,29 +59,44 @@ static void run_task(void *context, int64_t index, int worker)
         sattn_attend_part(plan, &rows, part, &memory, e->o_is_q);
     else
         sattn_run_rows(plan, &rows, plan->splits, &memory, e->o_is_q);
+    sattn_dense_leave(&e->dense, copy);
+}
+
+/* `context` is an execution without its memory. */
+static void run_in(void *context, unsigned char *workspace)
+{
+    execution *const e = context;
+    const sattn_plan *const plan = e->plan;
+    const int64_t n_blocks = e->args->batch * e->args->n_kv_heads * plan->n_blocks;
+    const int64_t n_tasks = n_blocks * (plan->parts_apart ? plan->splits : 1);
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    e->lock = plan->workers > 1 ? &lock : NULL;
+    e->workspace = workspace;
+    sattn_dense_begin(&e->dense, plan, workspace);
+    if (plan->parts_apart)
+        sattn_attend_expect_parts(plan, workspace, n_blocks);
+    sattn_team_run(plan->workers, n_tasks, run_task, e);
+    sattn_dense_end(&e->dense);
+    pthread_mutex_destroy(&lock);
 }
 
 void sattn_plan_execute(const sattn_plan *plan, const sattn_attention_args *args, bool o_is_q,
                         unsigned char *workspace)
 {
-    const int64_t n_blocks = args->batch * args->n_kv_heads * plan->n_blocks;
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    execution e = {.plan = plan,
-                   .args = args,
-                   .o_is_q = o_is_q,
-                   .lock = plan->workers > 1 ? &lock : NULL,
-                   .workspace = workspace};
-    if (plan->parts_apart)
-        sattn_attend_expect_parts(plan, workspace, n_blocks);
-    sattn_team_run(plan->workers, n_blocks * (plan->parts_apart ? plan->splits : 1), run_task, &e);
-    pthread_mutex_destroy(&lock);
+    execution e = {.plan = plan, .args = args, .o_is_q = o_is_q};
+    run_in(&e, workspace);
 }
 
-sattn_status sattn_with_workspace(void *workspace, size_t workspace_size, size_t needed,
+sattn_workspace sattn_workspace_used(void *memory, size_t size, size_t needed)
+{
+    return (sattn_workspace){memory, size < needed ? size : needed};
+}
+
+sattn_status sattn_with_workspace(const sattn_workspace *used, size_t needed,
                                   void (*run)(void *context, unsigned char *workspace),
                                   void *context)
 {
-    if (!workspace) {
+    if (!used->memory) {
         void *const own = aligned_alloc(WORKSPACE_ALIGNMENT, needed);
         if (!own)
             return sattn_fail(SATTN_ERR_MEMORY, "could not allocate a workspace of %zu bytes",
@@ -86,42 +105,34 @@ sattn_status sattn_with_workspace(void *workspace, size_t workspace_size, size_t
         free(own);
         return SATTN_OK;
     }
-    if ((uintptr_t)workspace % WORKSPACE_ALIGNMENT != 0)
+    if ((uintptr_t)used->memory % WORKSPACE_ALIGNMENT != 0)
         return sattn_fail(SATTN_ERR_WORKSPACE, "workspace = %p: expected a multiple of 64",
-                          workspace);
-    if (workspace_size < needed)
+                          used->memory);
+    if (used->size < needed)
         return sattn_fail(SATTN_ERR_WORKSPACE, "workspace_size = %zu: expected at least %zu",
-                          workspace_size, needed);
-    run(context, workspace);
+                          used->size, needed);
+    run(context, used->memory);
     return SATTN_OK;
 }
 
-typedef struct checked_call {
-    const sattn_plan *plan;
-    const sattn_attention_args *args;
-    bool o_is_q;
-} checked_call;
-
-static void run_checked(void *context, unsigned char *workspace)
-{
-    const checked_call *const call = context;
-    sattn_plan_execute(call->plan, call->args, call->o_is_q, workspace);
-}
-
 /* Scores without columns, of any number of rows. */
-static bool writes_nothing(const sattn_attention_args *a, sattn_task task)
+static bool writes_nothing(const sattn_attention_args *a, sattn_computation computation)
 {
-    return a->n_k == 0 && (task == SATTN_TASK_QK || (task == SATTN_TASK_SOFTMAX && !a->lse));
+    return a->n_k == 0 &&
+           (computation == SATTN_COMPUTE_QK || (computation == SATTN_COMPUTE_SOFTMAX && !a->lse));
 }
 
 sattn_status sattn_plan_run_args(const sattn_plan *plan, const sattn_attention_args *args,
                                  void *workspace, size_t workspace_size)
 {
-    checked_call call = {.plan = plan, .args = args};
+    const size_t needed = plan->layout.size;
+    const sattn_workspace used = sattn_workspace_used(workspace, workspace_size, needed);
+    execution e = {.plan = plan, .args = args};
     if (sattn_attention_is_empty(args))
         return SATTN_OK;
-    const sattn_status status = sattn_attention_check_data(args, plan->task, &call.o_is_q);
-    if (status != SATTN_OK || writes_nothing(args, plan->task))
+    const sattn_status status =
+        sattn_attention_check_data(args, plan->computation, &used, &e.o_is_q);
+    if (status != SATTN_OK || writes_nothing(args, plan->computation))
         return status;
-    return sattn_with_workspace(workspace, workspace_size, plan->layout.size, run_checked, &call);
+    return sattn_with_workspace(&used, needed, run_in, &e);
 }

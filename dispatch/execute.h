@@ -1,12 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * execute.h: the rows of a block by whatever the plan runs. */
+ * execute.h: runs a plan, in the caller's workspace or in one of its own. */
 #ifndef SATTN_DISPATCH_EXECUTE_H
 #define SATTN_DISPATCH_EXECUTE_H
 
+#include "dispatch/attention_check.h"
 #include "dispatch/rows.h"
 
-/* `splits` as in the plan, or fewer. */
+/* Checks the pointers of `args`, then runs in `workspace`, or in an allocation if that is NULL. */
+sattn_status sattn_plan_run_args(const sattn_plan *plan, const sattn_attention_args *args,
+                                 void *workspace, size_t workspace_size);
+
+/* Runs with pointers that have been checked. `workspace` is 64-byte aligned and of layout.size
+ * bytes. */
+void sattn_plan_execute(const sattn_plan *plan, const sattn_attention_args *args, bool o_is_q,
+                        unsigned char *workspace);
+
+/* Of the caller's workspace, what a call that needs so many bytes uses. */
+sattn_workspace sattn_workspace_used(void *memory, size_t size, size_t needed);
+
+/* `run` gets that workspace, or an allocation if there is none. Refuses one that is too small. */
+sattn_status sattn_with_workspace(const sattn_workspace *used, size_t needed,
+                                  void (*run)(void *context, unsigned char *workspace),
+                                  void *context);
+
+/* The rows of a block by whatever the plan runs. `splits` as in the plan, or fewer. */
 void sattn_run_rows(const sattn_plan *plan, const sattn_unit *rows, int64_t splits,
                     const sattn_unit_memory *memory, bool o_is_q);
 

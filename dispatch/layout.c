@@ -6,6 +6,7 @@
 #include "dispatch/attention_check.h"
 #include "dispatch/chain.h"
 #include "dispatch/checked.h"
+#include "dispatch/dense.h"
 #include "dispatch/error.h"
 
 #include <inttypes.h>
@@ -28,8 +29,11 @@ static size_t scratch_of(const sattn_plan *plan, int64_t n_columns)
         if (!plan->kernels[op])
             continue;
         size_t bytes = plan->kernels[op]->extra_scratch;
-        if (op == SATTN_OP_fused)
+        if (op == SATTN_OP_fused) {
+            if (plan->rest_kernel && plan->rest_kernel->extra_scratch > bytes)
+                bytes = plan->rest_kernel->extra_scratch;
             bytes += sattn_fused_scratch_bytes(plan->args.d, plan->args.d_v);
+        }
         if (op == SATTN_OP_qk)
             bytes += sattn_qk_scratch_bytes(plan->args.d);
         if (op == SATTN_OP_softmax)
@@ -62,7 +66,7 @@ static void reserve_parts(sattn_plan *plan, sattn_checked *size)
 {
     const sattn_attention_args *const a = &plan->args;
     const bool has_stats =
-        plan->splits > 1 || (sattn_task_weighs(plan->task) && (a->lse || a->sinks));
+        plan->splits > 1 || (sattn_computation_weighs(plan->computation) && (a->lse || a->sinks));
     const sattn_checked rows = times(product(plan->n_group, plan->block_rows), plan->splits);
     const sattn_checked none = {0, false};
     plan->layout.row_max = reserve(size, has_stats ? rows : none);
@@ -74,12 +78,13 @@ sattn_status sattn_layout_parts(sattn_plan *plan)
 {
     const sattn_attention_args *const a = &plan->args;
     sattn_workspace_layout *const at = &plan->layout;
-    const bool chain = plan->task == SATTN_TASK_CHAIN, fused = plan->task == SATTN_TASK_FUSED;
+    const bool chain = plan->computation == SATTN_COMPUTE_CHAIN,
+               fused = plan->computation == SATTN_COMPUTE_FUSED;
     const sattn_checked none = {0, false};
     const int64_t n_columns = chain ? sattn_chain_columns(a, plan->block_rows) : a->n_k;
     const bool stores_scores =
         chain && !(a->scores && a->scores_stage == SATTN_SCORES_PROBABILITIES);
-    const bool repairs = plan->may_hide && plan->task != SATTN_TASK_SOFTMAX;
+    const bool repairs = plan->may_hide && plan->computation != SATTN_COMPUTE_SOFTMAX;
     const bool copies_q = fused && repairs && sattn_output_fits_queries(a);
     const sattn_checked rows = product(plan->n_group, plan->block_rows);
     sattn_checked worker = none, block = none, shared = none;
@@ -98,6 +103,8 @@ sattn_status sattn_layout_parts(sattn_plan *plan)
     at->worker_size = (size_t)worker.value;
     at->block_size = (size_t)block.value;
     at->shared_size = (size_t)shared.value;
+    at->n_dense = plan->n_dense;
+    at->dense_size = plan->n_dense > 0 ? (size_t)sattn_dense_bytes(plan) : 0;
     return SATTN_OK;
 }
 
@@ -109,6 +116,8 @@ sattn_status sattn_layout_places(sattn_workspace_layout *at, int64_t n_workers, 
     at->pending = reserve(&size, product(n_blocks, sizeof(_Atomic int64_t) / sizeof(float)));
     at->shared = (size_t)size.value;
     size = sattn_checked_add(size, sattn_checked_of((int64_t)at->shared_size));
+    at->dense = (size_t)size.value;
+    size = sattn_checked_add(size, product((int64_t)at->dense_size, at->n_dense));
     if (size.overflow || size.value > PTRDIFF_MAX)
         return too_large();
     at->size = (size_t)size.value;

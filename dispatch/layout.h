@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * layout.h: the workspace of a call: memory of each worker, of each block whose key ranges are
- * tasks of their own, and memory that all share. */
+ * tasks of their own, dense copies of K and V, and memory that all share. */
 #ifndef SATTN_DISPATCH_LAYOUT_H
 #define SATTN_DISPATCH_LAYOUT_H
 
@@ -23,10 +23,12 @@ typedef struct sattn_workspace_layout {
     size_t v_keys;   /* [n_k] int64_t, the keys whose V row is not finite */
     size_t repaired; /* [n_group][rows][d_v] */
 
-    size_t worker_size, block_size, shared_size;
+    size_t worker_size, block_size, shared_size, dense_size; /* the last: of one dense copy */
+    int64_t n_dense;
     size_t blocks;  /* begin of the blocks' memory; the workers' begins at 0 */
     size_t pending; /* [n_blocks of all units] int64_t, parts that are not done */
     size_t shared;
+    size_t dense; /* begin of the dense copies of K and V (dense.h) */
     size_t size;
 } sattn_workspace_layout;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * operands.c: which tensors a task has, and what may be wrong with one of them. */
+ * operands.c: which tensors a computation has, and what may be wrong with one of them. */
 #include "dispatch/operands.h"
 
 #include "dispatch/checked.h"
@@ -8,11 +8,14 @@
 
 #include <inttypes.h>
 
-sattn_attention_args sattn_task_args(const sattn_attention_args *args, sattn_task task)
+sattn_attention_args sattn_computation_args(const sattn_attention_args *args,
+                                            sattn_computation computation)
 {
     sattn_attention_args a = *args;
-    const bool has_queries = sattn_task_is_attention(task) || task == SATTN_TASK_QK;
-    const bool has_outputs = sattn_task_is_attention(task) || task == SATTN_TASK_AV;
+    const bool has_queries =
+        sattn_computes_attention(computation) || computation == SATTN_COMPUTE_QK;
+    const bool has_outputs =
+        sattn_computes_attention(computation) || computation == SATTN_COMPUTE_AV;
     if (!has_queries) {
         a.q = a.k = (sattn_view){0};
         a.softcap = 0.0f;
@@ -21,32 +24,33 @@ sattn_attention_args sattn_task_args(const sattn_attention_args *args, sattn_tas
         a.v = (sattn_view){0};
         a.o = (sattn_mut_view){0};
     }
-    if (!sattn_task_sees(task)) {
+    if (!sattn_computation_sees(computation)) {
         a.mask = (sattn_mask){0};
         a.causal = a.has_window = false;
         a.causal_offset = NULL;
     }
-    if (!sattn_task_weighs(task)) {
+    if (!sattn_computation_weighs(computation)) {
         a.alibi_slopes = a.sinks = NULL;
         a.lse = NULL;
     }
-    if (task == SATTN_TASK_QK)
+    if (computation == SATTN_COMPUTE_QK)
         a.scores_in = NULL;
-    if (task == SATTN_TASK_AV)
+    if (computation == SATTN_COMPUTE_AV)
         a.scores = NULL;
     return a;
 }
 
-static sattn_operand operand_of_view(const char *name, const char *pointer, const sattn_view *view)
+/* Written field by field, since a call of few numbers takes hardly longer than this. */
+static void describe(sattn_operand *t, const char *name, const char *pointer,
+                     const sattn_view *view)
 {
-    return (sattn_operand){.name = name,
-                           .pointer = pointer,
-                           .separator = '.',
-                           .data = view->data,
-                           .dtype = view->dtype,
-                           .stride_b = view->stride_b,
-                           .stride_h = view->stride_h,
-                           .stride_t = view->stride_t};
+    t->name = name;
+    t->pointer = pointer;
+    t->data = view->data;
+    t->stride_b = view->stride_b;
+    t->stride_h = view->stride_h;
+    t->stride_t = view->stride_t;
+    t->dtype = view->dtype;
 }
 
 static void set_extents(sattn_operand *t, const sattn_attention_args *a, int64_t heads,
@@ -58,25 +62,28 @@ static void set_extents(sattn_operand *t, const sattn_attention_args *a, int64_t
     t->columns = columns;
 }
 
-static void set_uses(const sattn_attention_args *a, sattn_task task,
+static void set_uses(const sattn_attention_args *a, sattn_computation computation,
                      sattn_operand operands[SATTN_OPERAND_COUNT])
 {
-    const bool attention = sattn_task_is_attention(task);
+    const bool attention = sattn_computes_attention(computation);
     const bool has_keys = a->n_k > 0;
-    operands[SATTN_OPERAND_Q].used = attention || task == SATTN_TASK_QK;
+    operands[SATTN_OPERAND_Q].used = attention || computation == SATTN_COMPUTE_QK;
     operands[SATTN_OPERAND_K].used = operands[SATTN_OPERAND_Q].used;
-    operands[SATTN_OPERAND_V].used = attention || task == SATTN_TASK_AV;
+    operands[SATTN_OPERAND_V].used = attention || computation == SATTN_COMPUTE_AV;
     operands[SATTN_OPERAND_O].used = operands[SATTN_OPERAND_V].used;
-    operands[SATTN_OPERAND_SCORES_IN].used = task == SATTN_TASK_SOFTMAX || task == SATTN_TASK_AV;
-    operands[SATTN_OPERAND_SCORES].used = attention ? a->scores != NULL : task != SATTN_TASK_AV;
-    operands[SATTN_OPERAND_LSE].used = a->lse && (attention || task == SATTN_TASK_SOFTMAX);
+    operands[SATTN_OPERAND_SCORES_IN].used =
+        computation == SATTN_COMPUTE_SOFTMAX || computation == SATTN_COMPUTE_AV;
+    operands[SATTN_OPERAND_SCORES].used =
+        attention ? a->scores != NULL : computation != SATTN_COMPUTE_AV;
+    operands[SATTN_OPERAND_LSE].used =
+        a->lse && (attention || computation == SATTN_COMPUTE_SOFTMAX);
     for (int i = 0; i < SATTN_OPERAND_COUNT; ++i)
         operands[i].needed = operands[i].used && has_keys;
     operands[SATTN_OPERAND_Q].needed = operands[SATTN_OPERAND_Q].used;
     operands[SATTN_OPERAND_O].needed = operands[SATTN_OPERAND_O].used;
 }
 
-void sattn_operands_of(const sattn_attention_args *a, sattn_task task,
+void sattn_operands_of(const sattn_attention_args *a, sattn_computation computation,
                        sattn_operand operands[SATTN_OPERAND_COUNT])
 {
     const sattn_view o = {a->o.data, a->o.dtype, a->o.stride_b, a->o.stride_h, a->o.stride_t};
@@ -85,13 +92,13 @@ void sattn_operands_of(const sattn_attention_args *a, sattn_task task,
     const sattn_view scores_in = {a->scores_in, SATTN_F32, a->scores_in_stride_b,
                                   a->scores_in_stride_h, a->scores_in_stride_t};
     const sattn_view lse = {a->lse, SATTN_F32, a->lse_stride_b, a->lse_stride_h, 0};
-    operands[SATTN_OPERAND_Q] = operand_of_view("q", "q.data", &a->q);
-    operands[SATTN_OPERAND_K] = operand_of_view("k", "k.data", &a->k);
-    operands[SATTN_OPERAND_V] = operand_of_view("v", "v.data", &a->v);
-    operands[SATTN_OPERAND_O] = operand_of_view("o", "o.data", &o);
-    operands[SATTN_OPERAND_SCORES] = operand_of_view("scores", "scores", &scores);
-    operands[SATTN_OPERAND_SCORES_IN] = operand_of_view("scores_in", "scores_in", &scores_in);
-    operands[SATTN_OPERAND_LSE] = operand_of_view("lse", "lse", &lse);
+    describe(&operands[SATTN_OPERAND_Q], "q", "q.data", &a->q);
+    describe(&operands[SATTN_OPERAND_K], "k", "k.data", &a->k);
+    describe(&operands[SATTN_OPERAND_V], "v", "v.data", &a->v);
+    describe(&operands[SATTN_OPERAND_O], "o", "o.data", &o);
+    describe(&operands[SATTN_OPERAND_SCORES], "scores", "scores", &scores);
+    describe(&operands[SATTN_OPERAND_SCORES_IN], "scores_in", "scores_in", &scores_in);
+    describe(&operands[SATTN_OPERAND_LSE], "lse", "lse", &lse);
     set_extents(&operands[SATTN_OPERAND_Q], a, a->n_q_heads, a->n_q, a->d);
     set_extents(&operands[SATTN_OPERAND_K], a, a->n_kv_heads, a->n_k, a->d);
     set_extents(&operands[SATTN_OPERAND_V], a, a->n_kv_heads, a->n_k, a->d_v);
@@ -99,11 +106,12 @@ void sattn_operands_of(const sattn_attention_args *a, sattn_task task,
     set_extents(&operands[SATTN_OPERAND_SCORES], a, a->n_q_heads, a->n_q, a->n_k);
     set_extents(&operands[SATTN_OPERAND_SCORES_IN], a, a->n_q_heads, a->n_q, a->n_k);
     set_extents(&operands[SATTN_OPERAND_LSE], a, a->n_q_heads, 1, a->n_q);
-    for (int i = SATTN_OPERAND_SCORES_IN; i <= SATTN_OPERAND_SCORES; ++i)
-        operands[i].separator = '_';
-    for (int i = SATTN_OPERAND_LSE; i <= SATTN_OPERAND_O; ++i)
-        operands[i].written = true;
-    set_uses(a, task, operands);
+    for (int i = 0; i < SATTN_OPERAND_COUNT; ++i) {
+        const bool is_view = i < SATTN_OPERAND_SCORES_IN || i == SATTN_OPERAND_O;
+        operands[i].separator = is_view ? '.' : '_';
+        operands[i].written = i >= SATTN_OPERAND_LSE;
+    }
+    set_uses(a, computation, operands);
 }
 
 sattn_status sattn_check_span(const char *name, const int64_t *extents, const int64_t *strides,
@@ -123,7 +131,7 @@ sattn_status sattn_check_span(const char *name, const int64_t *extents, const in
 
 sattn_region sattn_operand_region(const sattn_operand *t)
 {
-    /* Strides of a tensor that the task does not use have not been looked at. */
+    /* Strides of a tensor that the computation does not use have not been looked at. */
     if (!t->used || t->batch == 0 || t->heads == 0 || t->rows == 0)
         return (sattn_region){0};
     return (sattn_region){.base = (uintptr_t)t->data,

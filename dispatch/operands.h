@@ -8,33 +8,34 @@
 #include "dispatch/simdattn.h"
 
 /* What is run for a call: sattn_attention in either way, or one of its steps. */
-typedef enum sattn_task {
-    SATTN_TASK_FUSED,
-    SATTN_TASK_CHAIN,
-    SATTN_TASK_QK,
-    SATTN_TASK_SOFTMAX,
-    SATTN_TASK_AV,
-} sattn_task;
+typedef enum sattn_computation {
+    SATTN_COMPUTE_FUSED,
+    SATTN_COMPUTE_CHAIN,
+    SATTN_COMPUTE_QK,
+    SATTN_COMPUTE_SOFTMAX,
+    SATTN_COMPUTE_AV,
+} sattn_computation;
 
-static inline bool sattn_task_is_attention(sattn_task task)
+static inline bool sattn_computes_attention(sattn_computation computation)
 {
-    return task == SATTN_TASK_FUSED || task == SATTN_TASK_CHAIN;
+    return computation == SATTN_COMPUTE_FUSED || computation == SATTN_COMPUTE_CHAIN;
 }
 
 /* Visibility beyond n_k_valid: mask, causal limit, window. */
-static inline bool sattn_task_sees(sattn_task task)
+static inline bool sattn_computation_sees(sattn_computation computation)
 {
-    return task != SATTN_TASK_QK;
+    return computation != SATTN_COMPUTE_QK;
 }
 
 /* Makes weights of scores: ALiBi, sinks. */
-static inline bool sattn_task_weighs(sattn_task task)
+static inline bool sattn_computation_weighs(sattn_computation computation)
 {
-    return sattn_task_is_attention(task) || task == SATTN_TASK_SOFTMAX;
+    return sattn_computes_attention(computation) || computation == SATTN_COMPUTE_SOFTMAX;
 }
 
-/* The arguments with nothing in the fields that the task does not look at. */
-sattn_attention_args sattn_task_args(const sattn_attention_args *args, sattn_task task);
+/* The arguments with nothing in the fields that the computation does not look at. */
+sattn_attention_args sattn_computation_args(const sattn_attention_args *args,
+                                            sattn_computation computation);
 
 typedef enum sattn_operand_id {
     SATTN_OPERAND_Q,
@@ -56,13 +57,13 @@ typedef struct sattn_operand {
     int64_t batch, heads, rows, columns;
     sattn_dtype dtype;
     char separator; /* between name and "stride_t" in the names of its stride fields */
-    bool used;      /* the task looks at it */
-    bool needed;    /* the task cannot do without its memory */
+    bool used;      /* the computation looks at it */
+    bool needed;    /* the computation cannot do without its memory */
     bool written;   /* an output */
 } sattn_operand;
 
-/* All operands of the call; those that the task does not look at are not `used`. */
-void sattn_operands_of(const sattn_attention_args *args, sattn_task task,
+/* All operands of the call; those that the computation does not look at are not `used`. */
+void sattn_operands_of(const sattn_attention_args *args, sattn_computation computation,
                        sattn_operand operands[SATTN_OPERAND_COUNT]);
 
 /* Type and strides; an output must not share memory with itself. */

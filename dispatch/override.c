@@ -67,8 +67,9 @@ sattn_status sattn_override_isa(sattn_overrides *overrides, const char *source, 
     if (!value || value[0] == '\0')
         return SATTN_OK;
     char names[NAMES_SIZE], missing[160];
-    usable_isa_names(usable, names);
     const sattn_isa *const isa = sattn_isa_by_name(value);
+    if (!isa || (isa->needs & ~usable))
+        usable_isa_names(usable, names); /* for the message only: it takes longer than a call */
     if (!isa)
         return sattn_fail(SATTN_ERR_KERNEL, "%s = \"%.40s\": no such ISA; usable here: %s", source,
                           value, names);

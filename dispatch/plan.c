@@ -5,6 +5,7 @@
 
 #include "dispatch/attention_check.h"
 #include "dispatch/chain.h"
+#include "dispatch/dense.h"
 #include "dispatch/error.h"
 #include "dispatch/override.h"
 #include "dispatch/share.h"
@@ -57,51 +58,79 @@ sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_opt
     return SATTN_OK;
 }
 
-static bool task_has_op(sattn_task task, sattn_op op)
+static bool computation_has_op(sattn_computation computation, sattn_op op)
 {
     switch (op) {
     case SATTN_OP_fused:
-        return task == SATTN_TASK_FUSED;
+        return computation == SATTN_COMPUTE_FUSED;
     case SATTN_OP_qk:
-        return task == SATTN_TASK_CHAIN || task == SATTN_TASK_QK;
+        return computation == SATTN_COMPUTE_CHAIN || computation == SATTN_COMPUTE_QK;
     case SATTN_OP_softmax:
-        return task == SATTN_TASK_CHAIN || task == SATTN_TASK_SOFTMAX;
+        return computation == SATTN_COMPUTE_CHAIN || computation == SATTN_COMPUTE_SOFTMAX;
     case SATTN_OP_av:
-        return task == SATTN_TASK_CHAIN || task == SATTN_TASK_AV;
+        return computation == SATTN_COMPUTE_CHAIN || computation == SATTN_COMPUTE_AV;
     default:
         return false;
     }
+}
+
+static void add_name(sattn_plan *plan, const sattn_kernel *kernel)
+{
+    const size_t used = strlen(plan->names);
+    snprintf(plan->names + used, sizeof plan->names - used, "%s%s", used ? "," : "", kernel->name);
+}
+
+/* The last rows of a prefill may get another kernel; one that was asked for by name does all. */
+static sattn_status choose_rest_kernel(sattn_plan *plan, const sattn_options *options)
+{
+    const sattn_status status =
+        sattn_choose_kernel(SATTN_OP_fused, SATTN_PHASE_FEW_QUERY, options, &plan->rest_kernel);
+    if (plan->rest_kernel == plan->kernels[SATTN_OP_fused])
+        plan->rest_kernel = NULL;
+    if (sattn_plan_rest_rows(plan, plan->args.n_q) > 0)
+        add_name(plan, plan->rest_kernel);
+    return status;
+}
+
+int64_t sattn_plan_rest_rows(const sattn_plan *plan, int64_t n_q)
+{
+    const sattn_attention_args *const a = &plan->args;
+    if (!plan->rest_kernel)
+        return 0;
+    return sattn_rest_rows(plan->n_group, n_q, plan->kernels[SATTN_OP_fused]->tile_rows,
+                           a->d < a->d_v ? a->d : a->d_v);
 }
 
 static sattn_status choose_kernels(sattn_plan *plan, const sattn_options *options)
 {
     const sattn_phase phase = sattn_phase_of(plan->n_group, plan->args.n_q);
     for (int op = 0; op < SATTN_OP_COUNT; ++op) {
-        if (!task_has_op(plan->task, (sattn_op)op))
+        if (!computation_has_op(plan->computation, (sattn_op)op))
             continue;
         const sattn_status status =
             sattn_choose_kernel((sattn_op)op, phase, options, &plan->kernels[op]);
         if (status != SATTN_OK)
             return status;
-        const size_t used = strlen(plan->names);
-        snprintf(plan->names + used, sizeof plan->names - used, "%s%s", used ? "," : "",
-                 plan->kernels[op]->name);
+        add_name(plan, plan->kernels[op]);
     }
+    if (plan->computation == SATTN_COMPUTE_FUSED && phase == SATTN_PHASE_PREFILL)
+        return choose_rest_kernel(plan, options);
     return SATTN_OK;
 }
 
 /* With the default offset a single query sees every key that exists. */
-static bool may_hide(const sattn_attention_args *a, sattn_task task)
+static bool may_hide(const sattn_attention_args *a, sattn_computation computation)
 {
-    return sattn_task_sees(task) && (a->mask.kind != SATTN_MASK_NONE || a->has_window ||
-                                     (a->causal && (a->causal_offset || a->n_q > 1)));
+    return sattn_computation_sees(computation) &&
+           (a->mask.kind != SATTN_MASK_NONE || a->has_window ||
+            (a->causal && (a->causal_offset || a->n_q > 1)));
 }
 
 static sattn_status check_extents_fit(const sattn_plan *plan)
 {
     const int64_t most = (int64_t)1 << 40;
     const sattn_attention_args *const a = &plan->args;
-    const bool fused = plan->task == SATTN_TASK_FUSED;
+    const bool fused = plan->computation == SATTN_COMPUTE_FUSED;
     const bool has_qk = plan->kernels[SATTN_OP_qk], has_av = plan->kernels[SATTN_OP_av];
     const struct {
         const char *name;
@@ -149,7 +178,7 @@ static void share_work(sattn_plan *plan, const sattn_options *options)
 {
     const sattn_attention_args *const a = &plan->args;
     const int threads =
-        sattn_threads_for(sattn_work_of(a, plan->task), sattn_threads_asked(options));
+        sattn_threads_for(sattn_work_of(a, plan->computation), sattn_threads_asked(options));
     if (threads <= 1 || sattn_attention_is_empty(a))
         return;
     const int64_t n_units = a->batch * a->n_kv_heads;
@@ -161,7 +190,7 @@ static void share_work(sattn_plan *plan, const sattn_options *options)
     }
     const double blocks = (double)n_units * (double)plan->n_blocks;
     const bool is_open = !options || options->key_splits == 0;
-    if (plan->task == SATTN_TASK_FUSED && is_open)
+    if (plan->computation == SATTN_COMPUTE_FUSED && is_open)
         plan->splits =
             at_most_blocks(sattn_chosen_splits(blocks, sattn_keys_per_row(a), threads), a->n_k);
     plan->parts_apart = plan->splits > 1 && blocks < (double)threads;
@@ -169,13 +198,20 @@ static void share_work(sattn_plan *plan, const sattn_options *options)
     plan->workers = tasks < (double)threads ? (int)tasks : threads;
 }
 
-sattn_status sattn_plan_begin(sattn_plan *plan, sattn_task task, const sattn_attention_args *args,
-                              const sattn_options *options)
+static void plan_dense_copies(sattn_plan *plan)
 {
-    *plan = (sattn_plan){.args = *args, .task = task, .may_hide = may_hide(args, task)};
+    const sattn_attention_args *const a = &plan->args;
+    plan->n_dense = sattn_dense_count(plan, a->batch * a->n_kv_heads, plan->n_blocks);
+}
+
+sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation,
+                              const sattn_attention_args *args, const sattn_options *options)
+{
+    *plan = (sattn_plan){
+        .args = *args, .computation = computation, .may_hide = may_hide(args, computation)};
     plan->n_group = args->n_q_heads > 0 ? args->n_q_heads / args->n_kv_heads : 1;
     plan->scale = args->has_scale ? args->scale : (float)(1.0 / sqrt((double)args->d));
-    plan->splits = task == SATTN_TASK_FUSED ? sattn_splits_asked(args->n_k, options) : 1;
+    plan->splits = computation == SATTN_COMPUTE_FUSED ? sattn_splits_asked(args->n_k, options) : 1;
     plan->workers = 1;
     sattn_status status = choose_kernels(plan, options);
     if (status == SATTN_OK)
@@ -183,20 +219,21 @@ sattn_status sattn_plan_begin(sattn_plan *plan, sattn_task task, const sattn_att
     if (status != SATTN_OK)
         return status;
     plan->block_rows = args->n_q > 0 ? args->n_q : 1;
-    if (task == SATTN_TASK_CHAIN)
+    if (computation == SATTN_COMPUTE_CHAIN)
         plan->block_rows =
             sattn_chain_block_rows(args, plan->n_group, plan->kernels[SATTN_OP_qk]->tile_rows);
     plan->n_blocks = args->n_q > 0 ? (args->n_q - 1) / plan->block_rows + 1 : 1;
     return SATTN_OK;
 }
 
-sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_task task,
+sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_computation computation,
                               const sattn_options *options)
 {
-    sattn_status status = sattn_attention_check_shape(args, task);
+    sattn_status status = sattn_attention_check_shape(args, computation);
     if (status == SATTN_OK)
         status = sattn_options_check(options);
-    if (status == SATTN_OK && task == SATTN_TASK_CHAIN && options && options->key_splits > 1)
+    if (status == SATTN_OK && computation == SATTN_COMPUTE_CHAIN && options &&
+        options->key_splits > 1)
         status = sattn_fail(SATTN_ERR_UNSUPPORTED,
                             "options.key_splits = %d: a chain does not cut its keys; expected 0 "
                             "or 1",
@@ -204,17 +241,19 @@ sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_task task,
     return status;
 }
 
-sattn_status sattn_plan_make(sattn_plan *plan, sattn_task task, const sattn_attention_args *args,
-                             const sattn_options *options)
+sattn_status sattn_plan_make(sattn_plan *plan, sattn_computation computation,
+                             const sattn_attention_args *args, const sattn_options *options)
 {
     if (!args)
         return sattn_fail(SATTN_ERR_ARGUMENT, "args is NULL: expected arguments");
-    sattn_status status = sattn_plan_check(args, task, options);
+    sattn_status status = sattn_plan_check(args, computation, options);
     if (status == SATTN_OK)
-        status = sattn_plan_begin(plan, task, args, options);
+        status = sattn_plan_begin(plan, computation, args, options);
     if (status != SATTN_OK)
         return status;
     share_work(plan, options);
+    if (!sattn_attention_is_empty(args))
+        plan_dense_copies(plan);
     status = sattn_layout_parts(plan);
     if (status != SATTN_OK)
         return status;
@@ -223,13 +262,13 @@ sattn_status sattn_plan_make(sattn_plan *plan, sattn_task task, const sattn_atte
                                                  : 0);
 }
 
-sattn_status sattn_choose_task(const sattn_attention_args *args, const sattn_options *options,
-                               sattn_task *task)
+sattn_status sattn_choose_computation(const sattn_attention_args *args,
+                                      const sattn_options *options, sattn_computation *computation)
 {
     const bool has_scores = args && args->scores; /* only a chain has them */
     const char *const asked = options ? options->plan : NULL;
     const bool chain = asked ? strcmp(asked, "chain") == 0 : has_scores;
-    *task = chain ? SATTN_TASK_CHAIN : SATTN_TASK_FUSED;
+    *computation = chain ? SATTN_COMPUTE_CHAIN : SATTN_COMPUTE_FUSED;
     if (chain || !has_scores)
         return SATTN_OK;
     const sattn_status status = sattn_options_check(options);
@@ -243,7 +282,7 @@ sattn_status sattn_choose_task(const sattn_attention_args *args, const sattn_opt
 sattn_status sattn_plan_make_attention(sattn_plan *plan, const sattn_attention_args *args,
                                        const sattn_options *options)
 {
-    sattn_task task;
-    const sattn_status status = sattn_choose_task(args, options, &task);
-    return status == SATTN_OK ? sattn_plan_make(plan, task, args, options) : status;
+    sattn_computation computation;
+    const sattn_status status = sattn_choose_computation(args, options, &computation);
+    return status == SATTN_OK ? sattn_plan_make(plan, computation, args, options) : status;
 }

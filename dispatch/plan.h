@@ -12,9 +12,10 @@
 
 struct sattn_plan {
     sattn_attention_args args; /* its pointers are those of the call that made the plan */
-    sattn_task task;
-    const sattn_kernel *kernels[SATTN_OP_COUNT]; /* NULL where the task does without the op */
-    char names[384];                             /* of these kernels, a comma list */
+    sattn_computation computation;
+    const sattn_kernel *kernels[SATTN_OP_COUNT]; /* NULL where it does without the op */
+    const sattn_kernel *rest_kernel; /* few-query kernel for the last rows of a unit, or NULL */
+    char names[384];                 /* of the kernels that run, a comma list */
     float scale;
     int64_t n_group;
     bool may_hide; /* some key may be hidden from some row, other than by n_k_valid */
@@ -24,29 +25,30 @@ struct sattn_plan {
     int64_t n_blocks;   /* of them in a unit; at least 1 */
     int64_t splits;     /* key ranges; 1 but for fused */
     bool parts_apart;   /* each range of a block is a task of its own */
+    int64_t n_dense;    /* dense copies of K and V that there is room for */
     sattn_workspace_layout layout;
 };
 
 /* Everything but the data pointers: checks, choice, shares, layout. */
-sattn_status sattn_plan_make(sattn_plan *plan, sattn_task task, const sattn_attention_args *args,
-                             const sattn_options *options);
+sattn_status sattn_plan_make(sattn_plan *plan, sattn_computation computation,
+                             const sattn_attention_args *args, const sattn_options *options);
 
 /* The same for sattn_attention, by a fused kernel or a chain. */
 sattn_status sattn_plan_make_attention(sattn_plan *plan, const sattn_attention_args *args,
                                        const sattn_options *options);
 
 /* Shape and options of a call. */
-sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_task task,
+sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_computation computation,
                               const sattn_options *options);
 
 /* Which of the two it is; refuses options that do not fit. */
-sattn_status sattn_choose_task(const sattn_attention_args *args, const sattn_options *options,
-                               sattn_task *task);
+sattn_status sattn_choose_computation(const sattn_attention_args *args,
+                                      const sattn_options *options, sattn_computation *computation);
 
 /* A plan of one worker that takes units whole, of arguments that have passed, with its kernels
  * chosen; no workspace yet. */
-sattn_status sattn_plan_begin(sattn_plan *plan, sattn_task task, const sattn_attention_args *args,
-                              const sattn_options *options);
+sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation,
+                              const sattn_attention_args *args, const sattn_options *options);
 
 /* Key ranges for so many keys where the options ask for a number of them; else 1. */
 int64_t sattn_splits_asked(int64_t n_k, const sattn_options *options);
@@ -57,25 +59,14 @@ int sattn_threads_asked(const sattn_options *options);
 /* Rows of the tile of the kernel whose tiles blocks of rows are to fill. */
 int64_t sattn_plan_tile_rows(const sattn_plan *plan);
 
+/* Rows of each head, the last of a unit with n_q of them, that rest_kernel computes. */
+int64_t sattn_plan_rest_rows(const sattn_plan *plan, int64_t n_q);
+
 /* Options alone, for a call that has no plan: exp, tanh. */
 sattn_status sattn_options_check(const sattn_options *options);
 
 /* The kernel of one op for these overrides. */
 sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_options *options,
                                  const sattn_kernel **kernel);
-
-/* Checks the pointers of `args`, then runs in `workspace`, or in an allocation if that is NULL. */
-sattn_status sattn_plan_run_args(const sattn_plan *plan, const sattn_attention_args *args,
-                                 void *workspace, size_t workspace_size);
-
-/* Runs with pointers that have been checked. `workspace` is 64-byte aligned and of layout.size
- * bytes. */
-void sattn_plan_execute(const sattn_plan *plan, const sattn_attention_args *args, bool o_is_q,
-                        unsigned char *workspace);
-
-/* `run` gets the workspace given, or an allocation of `needed` bytes if that is NULL. */
-sattn_status sattn_with_workspace(void *workspace, size_t workspace_size, size_t needed,
-                                  void (*run)(void *context, unsigned char *workspace),
-                                  void *context);
 
 #endif

@@ -4,6 +4,7 @@
  * its arguments, the kernels of its phase, its key ranges. The blocks of rows of all of them are
  * tasks of one team. */
 #include "dispatch/attention_check.h"
+#include "dispatch/dense.h"
 #include "dispatch/error.h"
 #include "dispatch/execute.h"
 #include "dispatch/ragged_check.h"
@@ -75,7 +76,7 @@ static bool is_empty(const ragged_plan *p)
 }
 
 /* The largest sequence of each phase; returns the work of all. */
-static double survey(ragged_plan *p, sattn_task task, double *prefill_rows)
+static double survey(ragged_plan *p, sattn_computation computation, double *prefill_rows)
 {
     double work = 0;
     for (int64_t b = 0; b < p->n_sequences; ++b) {
@@ -89,7 +90,7 @@ static double survey(ragged_plan *p, sattn_task task, double *prefill_rows)
         p->has_phase[phase] = true;
         largest->n_q = s.n_q > largest->n_q ? s.n_q : largest->n_q;
         largest->n_k = s.n_k > largest->n_k ? s.n_k : largest->n_k;
-        work += sattn_work_of(&s, task);
+        work += sattn_work_of(&s, computation);
         *prefill_rows += phase == 0 ? (double)s.n_q * (double)s.n_kv_heads : 0.0;
     }
     return work;
@@ -105,14 +106,15 @@ static int64_t tasks_of(const ragged_plan *p, int64_t b)
 }
 
 /* Kernels and blocks of each phase, and the number of workers. */
-static sattn_status plan_phases(ragged_plan *p, sattn_task task, int threads, double prefill_rows)
+static sattn_status plan_phases(ragged_plan *p, sattn_computation computation, int threads,
+                                double prefill_rows)
 {
     for (int phase = 0; phase < PHASES; ++phase) {
         if (!p->has_phase[phase])
             continue;
         sattn_plan *const plan = &p->of_phase[phase];
         const sattn_attention_args largest = plan->args;
-        const sattn_status status = sattn_plan_begin(plan, task, &largest, p->options);
+        const sattn_status status = sattn_plan_begin(plan, computation, &largest, p->options);
         if (status != SATTN_OK)
             return status;
         if (threads > 1 && phase == 0) {
@@ -126,10 +128,15 @@ static sattn_status plan_phases(ragged_plan *p, sattn_task task, int threads, do
         tasks += tasks_of(p, b);
     p->workers = tasks < threads ? (int)tasks : threads;
     p->workers = p->workers > 0 ? p->workers : 1;
+    if (p->has_phase[0]) {
+        p->of_phase[0].workers = p->workers;
+        p->of_phase[0].n_dense =
+            sattn_dense_count(&p->of_phase[0], p->n_sequences * p->args.n_kv_heads, 1);
+    }
     return SATTN_OK;
 }
 
-/* A worker's memory serves sequences of all phases. */
+/* A worker's memory serves sequences of all phases; there is one set of dense copies. */
 static sattn_status lay_out(ragged_plan *p)
 {
     size_t worker_size = 0, shared_size = 0;
@@ -146,6 +153,8 @@ static sattn_status lay_out(ragged_plan *p)
         sattn_workspace_layout *const at = &p->of_phase[phase].layout;
         at->worker_size = worker_size;
         at->shared_size = shared_size;
+        at->dense_size = p->of_phase[0].layout.dense_size;
+        at->n_dense = p->of_phase[0].layout.n_dense;
         const sattn_status status = sattn_layout_places(at, p->workers, 0);
         if (status != SATTN_OK)
             return status;
@@ -159,11 +168,11 @@ static sattn_status lay_out(ragged_plan *p)
 static sattn_status make_plan(ragged_plan *p, const sattn_attention_args *args,
                               const sattn_ragged *ragged, const sattn_options *options)
 {
-    sattn_task task;
+    sattn_computation computation;
     double prefill_rows = 0;
     sattn_status status = sattn_ragged_check(args, ragged);
     if (status == SATTN_OK)
-        status = sattn_choose_task(args, options, &task);
+        status = sattn_choose_computation(args, options, &computation);
     if (status != SATTN_OK)
         return status;
     *p = (ragged_plan){.args = *args,
@@ -172,14 +181,14 @@ static sattn_status make_plan(ragged_plan *p, const sattn_attention_args *args,
                        .options = options,
                        .workers = 1};
     p->args.batch = 1;
-    status = sattn_plan_check(&p->args, task, options);
+    status = sattn_plan_check(&p->args, computation, options);
     if (status != SATTN_OK)
         return status;
     if (is_empty(p)) /* wrong options are refused all the same */
-        return sattn_plan_begin(&p->of_phase[0], task, &p->args, options);
-    const double work = survey(p, task, &prefill_rows);
+        return sattn_plan_begin(&p->of_phase[0], computation, &p->args, options);
+    const double work = survey(p, computation, &prefill_rows);
     const int threads = sattn_threads_for(work, sattn_threads_asked(options));
-    status = plan_phases(p, task, threads, prefill_rows);
+    status = plan_phases(p, computation, threads, prefill_rows);
     return status == SATTN_OK ? lay_out(p) : status;
 }
 
@@ -187,13 +196,14 @@ typedef struct execution {
     const ragged_plan *p;
     bool o_is_q;
     pthread_mutex_t *lock;
+    sattn_dense dense;
     unsigned char *workspace;
     int64_t *order, *first_tasks;
 } execution;
 
 static void run_task(void *context, int64_t index, int worker)
 {
-    const execution *const e = context;
+    execution *const e = context;
     const ragged_plan *const p = e->p;
     int64_t low = 0, high = p->n_sequences; /* first_tasks[low] <= index < first_tasks[high] */
     while (high - low > 1) {
@@ -208,14 +218,19 @@ static void run_task(void *context, int64_t index, int worker)
     const int64_t rows = plan->block_rows, n_blocks = (s.n_q - 1) / rows + 1;
     const int64_t at = index - e->first_tasks[low], rank = at % n_blocks;
     const int64_t i0 = (s.causal ? n_blocks - 1 - rank : rank) * rows;
-    sattn_unit block = sattn_unit_of(&s, plan->n_group, 0, at / n_blocks);
+    const int64_t kv = at / n_blocks;
+    sattn_unit block = sattn_unit_of(&s, plan->n_group, 0, kv);
+    block.n_rest = sattn_plan_rest_rows(plan, s.n_q);
+    sattn_dense_copy *const copy =
+        sattn_dense_enter(&e->dense, e->order[low] * s.n_kv_heads + kv, &block);
     if (n_blocks > 1)
         block = sattn_unit_rows(&block, i0, s.n_q - i0 < rows ? s.n_q : i0 + rows);
     const sattn_unit_memory memory =
         sattn_unit_memory_of(&plan->layout, e->workspace, worker, -1, e->lock);
     const int64_t splits =
-        plan->task == SATTN_TASK_FUSED ? sattn_splits_asked(s.n_k, p->options) : 1;
+        plan->computation == SATTN_COMPUTE_FUSED ? sattn_splits_asked(s.n_k, p->options) : 1;
     sattn_run_rows(plan, &block, splits, &memory, e->o_is_q);
+    sattn_dense_leave(&e->dense, copy);
 }
 
 /* What a task of sequence b costs, to compare. */
@@ -257,7 +272,9 @@ static void run_plan(void *context, unsigned char *workspace)
     e->first_tasks[0] = 0;
     for (int64_t at = 0; at < e->p->n_sequences; ++at)
         e->first_tasks[at + 1] = e->first_tasks[at] + tasks_of(e->p, e->order[at]);
+    sattn_dense_begin(&e->dense, &e->p->of_phase[0], workspace);
     sattn_team_run(e->p->workers, e->first_tasks[e->p->n_sequences], run_task, e);
+    sattn_dense_end(&e->dense);
     pthread_mutex_destroy(&lock);
 }
 
@@ -269,11 +286,10 @@ sattn_status sattn_attention_ragged(const sattn_attention_args *args, const satt
     sattn_status status = make_plan(&p, args, ragged, options);
     if (status != SATTN_OK || is_empty(&p))
         return status;
-    status = sattn_ragged_check_data(args, ragged, &e.o_is_q);
-    if (status != SATTN_OK)
-        return status;
-    return sattn_with_workspace(options ? options->workspace : NULL,
-                                options ? options->workspace_size : 0, p.size, run_plan, &e);
+    const sattn_workspace used = sattn_workspace_used(
+        options ? options->workspace : NULL, options ? options->workspace_size : 0, p.size);
+    status = sattn_ragged_check_data(args, ragged, &used, &e.o_is_q);
+    return status == SATTN_OK ? sattn_with_workspace(&used, p.size, run_plan, &e) : status;
 }
 
 sattn_status sattn_attention_ragged_workspace_size(const sattn_attention_args *args,

@@ -62,8 +62,15 @@ sattn_status sattn_ragged_check(const sattn_attention_args *a, const sattn_ragge
     return status;
 }
 
+static bool meets(const sattn_workspace *workspace, const void *data, int64_t bytes)
+{
+    const uintptr_t begin = (uintptr_t)data, at = (uintptr_t)workspace->memory;
+    return workspace->memory && data && begin < at + workspace->size &&
+           at < begin + (uintptr_t)bytes;
+}
+
 sattn_status sattn_ragged_check_data(const sattn_attention_args *args, const sattn_ragged *ragged,
-                                     bool *o_is_q)
+                                     const sattn_workspace *workspace, bool *o_is_q)
 {
     const int64_t n = args->batch;
     const struct {
@@ -75,9 +82,16 @@ sattn_status sattn_ragged_check_data(const sattn_attention_args *args, const sat
                   {"causal_offset", args->causal_offset, n}};
     sattn_attention_args a = *args;
     a.batch = 1;
-    sattn_status status = sattn_attention_check_data(&a, SATTN_TASK_FUSED, o_is_q);
-    for (size_t i = 0; status == SATTN_OK && i < sizeof arrays / sizeof arrays[0]; ++i)
-        status = sattn_attention_check_apart(&a, SATTN_TASK_FUSED, arrays[i].name, arrays[i].data,
-                                             arrays[i].count * (int64_t)sizeof(int64_t));
+    sattn_status status = sattn_attention_check_data(&a, SATTN_COMPUTE_FUSED, workspace, o_is_q);
+    for (size_t i = 0; status == SATTN_OK && i < sizeof arrays / sizeof arrays[0]; ++i) {
+        const int64_t bytes = arrays[i].count * (int64_t)sizeof(int64_t);
+        status = sattn_attention_check_apart(&a, SATTN_COMPUTE_FUSED, arrays[i].name,
+                                             arrays[i].data, bytes);
+        if (status == SATTN_OK && meets(workspace, arrays[i].data, bytes))
+            status = sattn_fail(SATTN_ERR_OVERLAP,
+                                "workspace overlaps %s: expected memory of its "
+                                "own",
+                                arrays[i].name);
+    }
     return status;
 }

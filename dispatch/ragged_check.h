@@ -4,7 +4,7 @@
 #ifndef SATTN_DISPATCH_RAGGED_CHECK_H
 #define SATTN_DISPATCH_RAGGED_CHECK_H
 
-#include "dispatch/simdattn.h"
+#include "dispatch/attention_check.h"
 
 /* The starts, and fields that have no meaning here. Pointers are not looked at but for the starts.
  */
@@ -12,6 +12,6 @@ sattn_status sattn_ragged_check(const sattn_attention_args *args, const sattn_ra
 
 /* Pointers, values and overlap, for what has passed the check of its shape. */
 sattn_status sattn_ragged_check_data(const sattn_attention_args *args, const sattn_ragged *ragged,
-                                     bool *o_is_q);
+                                     const sattn_workspace *workspace, bool *o_is_q);
 
 #endif

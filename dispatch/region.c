@@ -65,10 +65,7 @@ static sattn_meeting search(problem *p, int index, wide sum)
 
 static bool is_empty(const sattn_region *r)
 {
-    for (int axis = 0; axis < SATTN_REGION_AXES; ++axis)
-        if (r->extent[axis] == 0)
-            return true;
-    return r->run == 0;
+    return r->run == 0 || r->extent[0] == 0 || r->extent[1] == 0 || r->extent[2] == 0;
 }
 
 static wide last_run(const sattn_region *r)

@@ -52,13 +52,13 @@ static void repair_average(const sattn_plan *plan, const sattn_av_args *args,
     sattn_take_repaired(averaged, memory->repaired, memory->v_keys, n_keys);
 }
 
-void sattn_average(const sattn_plan *plan, const sattn_av_args *args,
+void sattn_average(const sattn_plan *plan, const sattn_av_args *args, sattn_key_rows given,
                    const sattn_repair_memory *memory)
 {
     const sattn_averaged averaged = {.visible = &args->visible,
-                                     .v = args->v,
+                                     .v = given.data,
                                      .o = args->o,
-                                     .v_stride = args->v_stride,
+                                     .v_stride = given.stride,
                                      .o_stride = args->o_stride,
                                      .o_group_stride = args->o_group_stride,
                                      .n_group = args->n_group,

@@ -24,8 +24,9 @@ sattn_unit_memory sattn_unit_memory_of(const sattn_workspace_layout *layout,
                                        unsigned char *workspace, int worker, int64_t block,
                                        pthread_mutex_t *lock);
 
-/* Runs an av kernel, and again where hidden V rows that are not finite have spoiled its output. */
-void sattn_average(const sattn_plan *plan, const sattn_av_args *args,
+/* Runs an av kernel, and again where hidden V rows that are not finite have spoiled its output.
+ * `given` is V in the caller's memory, where args may have a copy without rows that nobody sees. */
+void sattn_average(const sattn_plan *plan, const sattn_av_args *args, sattn_key_rows given,
                    const sattn_repair_memory *memory);
 
 /* Adds the sink of each head to the statistics that a softmax has left in memory, and makes the

@@ -20,7 +20,7 @@ double sattn_keys_per_row(const sattn_attention_args *a)
     return keys;
 }
 
-double sattn_work_of(const sattn_attention_args *a, sattn_task task)
+double sattn_work_of(const sattn_attention_args *a, sattn_computation computation)
 {
     const double queries = (double)a->batch * (double)a->n_q_heads * (double)a->n_q;
     const double heads = (double)a->batch * (double)a->n_kv_heads;
@@ -28,15 +28,15 @@ double sattn_work_of(const sattn_attention_args *a, sattn_task task)
     const double d = (double)a->d, d_v = (double)a->d_v;
     const double kv =
         SATTN_WORK_PER_KV_ELEMENT * heads * lesser((double)a->n_k, seen * (double)a->n_q);
-    switch (task) {
-    case SATTN_TASK_FUSED:
-    case SATTN_TASK_CHAIN:
+    switch (computation) {
+    case SATTN_COMPUTE_FUSED:
+    case SATTN_COMPUTE_CHAIN:
         return queries * seen * (d + d_v + SATTN_WORK_PER_EXP) + kv * (d + d_v);
-    case SATTN_TASK_QK:
+    case SATTN_COMPUTE_QK:
         return queries * (double)a->n_k * d + kv * d;
-    case SATTN_TASK_SOFTMAX:
+    case SATTN_COMPUTE_SOFTMAX:
         return queries * seen * SATTN_WORK_PER_EXP;
-    case SATTN_TASK_AV:
+    case SATTN_COMPUTE_AV:
         return queries * seen * d_v + kv * d_v;
     }
     return 0;
@@ -77,6 +77,20 @@ int64_t sattn_block_rows(double n_rows, int64_t n_group, int64_t tile_rows, int 
     if (n_rows >= (double)(rows * SATTN_BLOCKS_PER_THREAD * threads))
         return rows;
     return block_near(SATTN_BLOCK_ROWS_FEW, n_group, tile_rows);
+}
+
+/* A prefill kernel has two vectors of rows to a tile, and does with one where that suffices. What
+ * it takes as long for as a few-query kernel are 3/4 of a vector or more; and of two, 5/8 or more.
+ * With few features that has empty lanes too. */
+int64_t sattn_rest_rows(int64_t n_group, int64_t n_q, int64_t tile_rows, int64_t d)
+{
+    enum { EIGHTHS = 8, WIDE = 64 };
+    if (n_q > SATTN_REST_TILES_MAX * tile_rows / n_group)
+        return 0;
+    const int64_t rest = n_group * n_q % tile_rows, eighths = EIGHTHS * rest;
+    const bool of_one = eighths <= (d < WIDE ? 2 : 3) * tile_rows;
+    const bool of_two = d >= WIDE && 2 * rest > tile_rows && eighths <= 5 * tile_rows;
+    return (of_one || of_two) && rest % n_group == 0 ? rest / n_group : 0;
 }
 
 int64_t sattn_chosen_splits(double n_blocks, double n_keys, int threads)

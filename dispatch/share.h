@@ -12,22 +12,23 @@
 
 enum {
     SATTN_THREADS_MAX = 1024,
-    SATTN_BLOCK_ROWS = 128,      /* rows of a block, of all heads of a group together */
-    SATTN_BLOCK_ROWS_FEW = 32,   /* where there are too few of these */
-    SATTN_BLOCKS_PER_THREAD = 6, /* too few: less than so many for each thread */
-    SATTN_SPLIT_KEYS_MIN = 512,  /* keys in a range, where their number is chosen */
-    SATTN_ARRAY_CHUNK = 1 << 14, /* elements of an array to a task */
+    SATTN_BLOCK_ROWS = 128,       /* rows of a block, of all heads of a group together */
+    SATTN_BLOCK_ROWS_FEW = 32,    /* where there are too few of these */
+    SATTN_BLOCKS_PER_THREAD = 12, /* too few: less than so many for each thread */
+    SATTN_SPLIT_KEYS_MIN = 512,   /* keys in a range, where their number is chosen */
+    SATTN_ARRAY_CHUNK = 1 << 14,  /* elements of an array to a task */
+    SATTN_REST_TILES_MAX = 16,    /* of a unit; with more, its last rows hardly count */
 };
 
-/* Multiply-adds of f32 for which a thread is worth its start: about 12 us of one core of 2025,
- * where starting and joining one that spins costs 4 us. */
-#define SATTN_WORK_PER_THREAD     1048576.0
+/* Multiply-adds of f32 for which a thread is worth its start: about 5 us of a Zen 5 core (gcc 12),
+ * where starting and joining a team of two that spins costs 2 us. */
+#define SATTN_WORK_PER_THREAD     524288.0
 #define SATTN_WORK_PER_EXP        16.0 /* what an exp with its load and store counts as */
 #define SATTN_WORK_PER_KV_ELEMENT 4.0  /* reading K and V, which weighs where rows are few */
 
 /* Multiply-adds that a call costs, roughly: what length, causal limit with the default offset, and
  * window leave of the keys. */
-double sattn_work_of(const sattn_attention_args *args, sattn_task task);
+double sattn_work_of(const sattn_attention_args *args, sattn_computation computation);
 
 /* Threads of at most `asked` that so much work is worth. */
 int sattn_threads_for(double work, int asked);
@@ -35,6 +36,10 @@ int sattn_threads_for(double work, int asked);
 /* Rows of each head to a block. tile_rows are the rows of the kernel's tile; n_rows those of each
  * head, of all units together. */
 int64_t sattn_block_rows(double n_rows, int64_t n_group, int64_t tile_rows, int threads);
+
+/* Rows of each head, the last of a unit, that a few-query kernel computes in less time than the
+ * prefill kernel, of so many rows to a tile, whose lanes they would leave empty. */
+int64_t sattn_rest_rows(int64_t n_group, int64_t n_q, int64_t tile_rows, int64_t d);
 
 /* Ranges for the keys of n_blocks blocks so that all threads have work; 1 where that is so anyway,
  * or where ranges of n_keys keys would be too short. */

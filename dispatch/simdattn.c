@@ -4,7 +4,7 @@
 #include "dispatch/simdattn.h"
 
 #include "dispatch/error.h"
-#include "dispatch/plan.h"
+#include "dispatch/execute.h"
 
 #include <stdlib.h>
 

@@ -40,7 +40,7 @@ typedef enum sattn_status {
     SATTN_ERR_ARGUMENT,    /* a field's value is not legal */
     SATTN_ERR_UNSUPPORTED, /* legal, but this version does not compute it */
     SATTN_ERR_TOO_LARGE,   /* a size overflows */
-    SATTN_ERR_OVERLAP,     /* an output overlaps itself or an input */
+    SATTN_ERR_OVERLAP,     /* an output overlaps itself or an input; the workspace a tensor */
     SATTN_ERR_KERNEL,      /* a kernel or ISA is unknown, not built, or not usable on this CPU */
     SATTN_ERR_ENVIRONMENT, /* a SATTN_* environment variable has a value that is not legal */
     SATTN_ERR_WORKSPACE,   /* the workspace given is too small or not aligned */
@@ -153,10 +153,12 @@ typedef struct sattn_options {
     /* The most threads that work on a call, the calling one included; 0 is 1. Fewer work where a
      * call has fewer parts, or too little work to be worth a thread. */
     int threads;
-    const char *isa;     /* highest ISA to use ("scalar", "avx2", ...); NULL: SATTN_ISA, else any */
-    const char *kernels; /* comma list of kernel names, each for its own op; NULL: SATTN_KERNEL */
-    const char *profile; /* not supported yet */
-    void *workspace;     /* NULL: one allocation per call; else 64-byte aligned, of at least */
+    const char *isa; /* highest ISA to use ("scalar", "avx2", ...); NULL: SATTN_ISA, else any */
+    /* Comma list of kernel names, each for its own op. NULL: SATTN_KERNEL, else what suits the
+     * shape; where a fused prefill would leave lanes empty, another kernel does its last rows. */
+    const char *kernels;
+    const char *profile;   /* not supported yet */
+    void *workspace;       /* NULL: one allocation per call; else 64-byte aligned, of at least */
     size_t workspace_size; /* as many bytes as the call's .._workspace_size says */
     /* The rest is for sattn_attention and sattn_attention_ragged alone. */
     /* Ranges that the keys are cut into and merged from, which a row's last bits depend on. 0:
@@ -256,7 +258,8 @@ SATTN_API sattn_status sattn_plan_create(sattn_plan **plan, const sattn_attentio
                                          const sattn_options *options);
 SATTN_API void sattn_plan_destroy(sattn_plan *plan);
 SATTN_API size_t sattn_plan_workspace_size(const sattn_plan *plan);
-/* The kernel that this plan runs; for a chain its three kernels, as a comma list. */
+/* The kernels that this plan runs, as a comma list: for a chain three, for a fused prefill a second
+ * where its last rows get one of their own. */
 SATTN_API const char *sattn_plan_kernel(const sattn_plan *plan);
 /* Runs on any thread, several at once with workspaces of their own. `workspace` is 64-byte aligned,
  * or NULL for an allocation. */

@@ -57,11 +57,12 @@ static void average_unit(const sattn_plan *plan, const sattn_unit *unit,
                          const sattn_unit_memory *memory)
 {
     const bool has_keys = unit->n_k > 0;
+    const sattn_key_rows v = sattn_unit_v(unit);
     const sattn_av_args args = {.p = has_keys ? unit->scores_in : memory->scratch,
-                                .v = unit->v,
+                                .v = v.data,
                                 .o = unit->o,
                                 .p_stride = has_keys ? unit->scores_in_stride : 0,
-                                .v_stride = unit->v_stride,
+                                .v_stride = v.stride,
                                 .o_stride = unit->o_stride,
                                 .p_group_stride = has_keys ? unit->scores_in_group_stride : 0,
                                 .o_group_stride = unit->o_group_stride,
@@ -70,14 +71,14 @@ static void average_unit(const sattn_plan *plan, const sattn_unit *unit,
                                 .d_v = unit->d_v,
                                 .visible = unit->visible,
                                 .scratch = memory->scratch};
-    sattn_average(plan, &args, &memory->repair);
+    sattn_average(plan, &args, (sattn_key_rows){unit->v, unit->v_stride}, &memory->repair);
 }
 
 void sattn_step_run(const sattn_plan *plan, const sattn_unit *rows, const sattn_unit_memory *memory)
 {
-    if (plan->task == SATTN_TASK_QK)
+    if (plan->computation == SATTN_COMPUTE_QK)
         score_unit(plan, rows, memory);
-    else if (plan->task == SATTN_TASK_SOFTMAX)
+    else if (plan->computation == SATTN_COMPUTE_SOFTMAX)
         weigh_unit(plan, rows, memory);
     else
         average_unit(plan, rows, memory);

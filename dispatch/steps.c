@@ -2,27 +2,27 @@
  *
  * steps.c: the public entry points of the steps of attention, and of exp and tanh. */
 #include "dispatch/error.h"
-#include "dispatch/plan.h"
+#include "dispatch/execute.h"
 #include "dispatch/share.h"
 #include "dispatch/team.h"
 
 #include <inttypes.h>
 
 /* Fields of other steps must not count: threads, and so the workspace, follow the work. */
-static sattn_status make_step_plan(sattn_plan *plan, sattn_task task,
+static sattn_status make_step_plan(sattn_plan *plan, sattn_computation computation,
                                    const sattn_attention_args *args, const sattn_options *options)
 {
     if (!args)
-        return sattn_plan_make(plan, task, NULL, options);
-    const sattn_attention_args used = sattn_task_args(args, task);
-    return sattn_plan_make(plan, task, &used, options);
+        return sattn_plan_make(plan, computation, NULL, options);
+    const sattn_attention_args used = sattn_computation_args(args, computation);
+    return sattn_plan_make(plan, computation, &used, options);
 }
 
-static sattn_status run_step(sattn_task task, const sattn_attention_args *args,
+static sattn_status run_step(sattn_computation computation, const sattn_attention_args *args,
                              const sattn_options *options)
 {
     sattn_plan plan;
-    const sattn_status status = make_step_plan(&plan, task, args, options);
+    const sattn_status status = make_step_plan(&plan, computation, args, options);
     if (status != SATTN_OK)
         return status;
     return sattn_plan_run_args(&plan, &plan.args, options ? options->workspace : NULL,
@@ -31,25 +31,25 @@ static sattn_status run_step(sattn_task task, const sattn_attention_args *args,
 
 sattn_status sattn_qk(const sattn_attention_args *args, const sattn_options *options)
 {
-    return run_step(SATTN_TASK_QK, args, options);
+    return run_step(SATTN_COMPUTE_QK, args, options);
 }
 
 sattn_status sattn_softmax(const sattn_attention_args *args, const sattn_options *options)
 {
-    return run_step(SATTN_TASK_SOFTMAX, args, options);
+    return run_step(SATTN_COMPUTE_SOFTMAX, args, options);
 }
 
 sattn_status sattn_av(const sattn_attention_args *args, const sattn_options *options)
 {
-    return run_step(SATTN_TASK_AV, args, options);
+    return run_step(SATTN_COMPUTE_AV, args, options);
 }
 
 sattn_status sattn_step_workspace_size(sattn_step step, const sattn_attention_args *args,
                                        const sattn_options *options, size_t *size)
 {
-    static const sattn_task tasks[] = {[SATTN_STEP_QK] = SATTN_TASK_QK,
-                                       [SATTN_STEP_SOFTMAX] = SATTN_TASK_SOFTMAX,
-                                       [SATTN_STEP_AV] = SATTN_TASK_AV};
+    static const sattn_computation computations[] = {[SATTN_STEP_QK] = SATTN_COMPUTE_QK,
+                                                     [SATTN_STEP_SOFTMAX] = SATTN_COMPUTE_SOFTMAX,
+                                                     [SATTN_STEP_AV] = SATTN_COMPUTE_AV};
     sattn_plan plan;
     if (!size)
         return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
@@ -57,7 +57,7 @@ sattn_status sattn_step_workspace_size(sattn_step step, const sattn_attention_ar
     if ((int)step < 0 || (int)step > (int)SATTN_STEP_AV)
         return sattn_fail(SATTN_ERR_ARGUMENT, "step = %d: expected a value of sattn_step",
                           (int)step);
-    const sattn_status status = make_step_plan(&plan, tasks[step], args, options);
+    const sattn_status status = make_step_plan(&plan, computations[step], args, options);
     if (status == SATTN_OK)
         *size = plan.layout.size;
     return status;

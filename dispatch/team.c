@@ -33,6 +33,13 @@ static void watch_forks(void)
         note_fork(); /* a child could not be told: no process uses threads */
 }
 
+/* From when the library is loaded, since the process may use OpenMP elsewhere. A constructor of the
+ * program's own that calls the library may come before this one. */
+__attribute__((constructor)) static void watch_from_the_start(void)
+{
+    pthread_once(&once, watch_forks);
+}
+
 static bool may_use_threads(void)
 {
     pthread_once(&once, watch_forks);

@@ -3,8 +3,9 @@
  * team.h: tasks on several threads. The only place that knows OpenMP.
  *
  * The calling thread works too. A call with one task, or for one thread, never touches OpenMP; nor
- * does a process that was forked from one that has used it here, since the child has none of its
- * threads. All workers compute under the floating-point control of the calling thread. */
+ * does a process that was forked from one that had loaded the library: OpenMP does not survive a
+ * fork, and whether the parent has used it, here or elsewhere, the child cannot tell. All workers
+ * compute under the floating-point control of the calling thread. */
 #ifndef SATTN_DISPATCH_TEAM_H
 #define SATTN_DISPATCH_TEAM_H
 

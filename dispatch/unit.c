@@ -170,6 +170,9 @@ sattn_unit sattn_unit_rows(const sattn_unit *unit, int64_t i0, int64_t i1)
     rows.scores = output_row_of(unit->scores, unit->scores_stride, i0);
     rows.scores_in = row_of(unit->scores_in, unit->scores_in_stride, i0);
     rows.n_q = i1 - i0;
+    const int64_t rest_begin = unit->n_q - unit->n_rest;
+    rows.n_rest = i1 - (rest_begin > i0 ? rest_begin : i0);
+    rows.n_rest = rows.n_rest > 0 ? rows.n_rest : 0;
     rows.visible = sattn_visibility_from(&unit->visible, i0, 0, unit->visible.n_k);
     return rows;
 }

@@ -9,6 +9,12 @@
 #include "dispatch/simdattn.h"
 #include "kernels/visibility.h"
 
+/* Rows of K or V, key 0 first. */
+typedef struct sattn_key_rows {
+    const float *data;
+    int64_t stride;
+} sattn_key_rows;
+
 typedef struct sattn_unit {
     const float *q, *k, *v;
     float *o, *lse, *scores;
@@ -20,9 +26,22 @@ typedef struct sattn_unit {
     int64_t n_group, n_q, n_k, d, d_v; /* n_k: columns of a row of scores */
     sattn_visibility visible;          /* its n_k: keys that exist, n_k_valid of the batch entry */
     sattn_key_range keys;              /* what some row of the whole unit may see lies in here */
+    sattn_key_rows k_dense, v_dense;   /* copies that kernels read instead (dense.h) */
+    int64_t n_rest;                    /* rows at the end that the few-query kernel is to compute */
 } sattn_unit;
 
 sattn_unit sattn_unit_of(const sattn_attention_args *args, int64_t n_group, int64_t b, int64_t kv);
+
+/* What kernels read: dense copies where there are some, else the caller's memory. */
+static inline sattn_key_rows sattn_unit_k(const sattn_unit *unit)
+{
+    return unit->k_dense.data ? unit->k_dense : (sattn_key_rows){unit->k, unit->k_stride};
+}
+
+static inline sattn_key_rows sattn_unit_v(const sattn_unit *unit)
+{
+    return unit->v_dense.data ? unit->v_dense : (sattn_key_rows){unit->v, unit->v_stride};
+}
 
 /* Whether the mask lets row i of head g see key j, of its visible range. */
 bool sattn_mask_lets_through(const sattn_visibility *visible, int64_t g, int64_t i, int64_t j);

@@ -5,7 +5,7 @@
 find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
 set(cmocka_tests dispatch dispatch_tables shares api types steps chain npy verify verify_attention verify_sample verify_steps verify_float oracle inputs visibility)
 if(SATTN_BENCH)
-  list(APPEND cmocka_tests autovec check environment_facts measure pin result shapes statistics workload)
+  list(APPEND cmocka_tests autovec check crew environment_facts goals limits measure pin result shapes statistics workload)
 endif()
 if(SATTN_CMOCKA_LIBRARY)
   foreach(name IN LISTS cmocka_tests)
@@ -22,10 +22,19 @@ if(SATTN_CMOCKA_LIBRARY)
   endforeach()
   if(SATTN_BENCH)
     target_sources(test_autovec PRIVATE ${PROJECT_SOURCE_DIR}/bench/bench_autovec.c)
+    target_sources(test_crew PRIVATE ${PROJECT_SOURCE_DIR}/bench/bench_threads.c)
+    foreach(part IN ITEMS bench_call bench_data bench_filter bench_goals bench_goals_judge bench_peers bench_rows bench_threads
+                          goals info info_json info_text names shapes workload workload_inputs workload_pairs
+                          ops/array ops/attention ops/av ops/levels ops/ops ops/peers ops/qk ops/sample ops/softmax)
+      target_sources(test_goals PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
+    endforeach()
     target_sources(test_shapes PRIVATE ${PROJECT_SOURCE_DIR}/bench/shapes.c)
-    foreach(name IN ITEMS bench_call bench_data workload workload_inputs workload_pairs
+    foreach(name IN ITEMS bench_call bench_data bench_peers workload workload_inputs workload_pairs
                           ops/array ops/attention ops/av ops/ops ops/qk ops/sample ops/softmax)
       target_sources(test_workload PRIVATE ${PROJECT_SOURCE_DIR}/bench/${name}.c)
+    endforeach()
+    foreach(name IN ITEMS goals workload)
+      target_link_libraries(test_${name} PRIVATE sattn_peers)
     endforeach()
     foreach(part IN ITEMS names check_baseline check_json check_options check_problem check_report check_run
                           check_shapes info info_json info_text)
@@ -108,67 +117,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT SATTN_SANITIZ
   endif()
 endif()
 
-# ---- what the compiler made of it (sanitizers add code of their own,
-# and with link-time optimisation objects hold none)
-if(NOT SATTN_SANITIZE AND NOT CMAKE_INTERPROCEDURAL_OPTIMIZATION AND CMAKE_OBJDUMP AND CMAKE_NM AND
-   NOT CMAKE_BUILD_TYPE STREQUAL "Debug" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64|aarch64|arm64)$")
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-    set(scan_arch x86_64)
-  else()
-    set(scan_arch aarch64)
-  endif()
-  function(sattn_scan name rule)
-    set(objects "")
-    foreach(target IN LISTS ARGN)
-      list(APPEND objects $<TARGET_OBJECTS:${target}>)
-    endforeach()
-    add_test(NAME scan.${name} COMMAND ${CMAKE_COMMAND} -DOBJDUMP=${CMAKE_OBJDUMP} -DNM=${CMAKE_NM}
-             -DARCH=${scan_arch} -DRULE=${rule} "-DOBJECTS=$<JOIN:${objects},|>"
-             -P ${CMAKE_CURRENT_SOURCE_DIR}/scan.cmake)
-    set_tests_properties(scan.${name} PROPERTIES LABELS library TIMEOUT 120)
-  endfunction()
-
-  set(kernel_targets "")
-  foreach(isa IN LISTS SATTN_ISAS)
-    list(APPEND kernel_targets sattn_kernels_${isa})
-    if(NOT isa STREQUAL "scalar")
-      sattn_scan(autovec.${isa} autovec sattn_kernels_${isa})
-    endif()
-  endforeach()
-  sattn_scan(symbols symbols ${kernel_targets})
-  if(SATTN_BENCH)
-    list(TRANSFORM kernel_targets REPLACE "_kernels_" "_limits_" OUTPUT_VARIABLE limit_targets)
-    sattn_scan(exports exports ${limit_targets})
-  endif()
-  sattn_scan(unfused unfused sattn_ref sattn_verify sattn_objects)
-  sattn_scan(scalar scalar sattn_kernels_scalar)
-  if(scan_arch STREQUAL "x86_64")
-    get_property(test_programs GLOBAL PROPERTY sattn_test_programs)
-    set(baseline_targets sattn_objects sattn_kernels_scalar sattn_ref sattn_verify sattn_test_support ${test_programs})
-    if(SATTN_BENCH)
-      list(APPEND baseline_targets sattn_measure sattn_limits_scalar simdattn)
-    endif()
-    sattn_scan(baseline baseline ${baseline_targets})
-  endif()
-  if(SATTN_BUILD_AVX2)
-    sattn_scan(avx2 avx2 sattn_kernels_avx2)
-  endif()
-
-  find_program(SATTN_AWK NAMES awk mawk gawk)
-  if(NOT SATTN_AWK)
-    message(WARNING "awk was not found: the kernels' hot loops are not scanned")
-  endif()
-  foreach(isa IN LISTS SATTN_ISAS)
-    if(SATTN_AWK AND NOT isa STREQUAL "scalar")
-      add_test(NAME scan.hot_loops.${isa}
-               COMMAND ${SATTN_AWK} -v objdump=${CMAKE_OBJDUMP} -v check=1
-                       -f ${CMAKE_CURRENT_SOURCE_DIR}/hot_loops.awk
-                       $<TARGET_OBJECTS:sattn_kernels_${isa}>
-               COMMAND_EXPAND_LISTS)
-      set_tests_properties(scan.hot_loops.${isa} PROPERTIES LABELS library TIMEOUT 120)
-    endif()
-  endforeach()
-endif()
+# ---- what the compiler made of it
+include(asm/scan.cmake)
 
 # ---- what the configure step refuses; and sources that got past it with such flags do not compile
 if(NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE)

@@ -20,7 +20,7 @@ endforeach()
 # Threads: any number of them gives the same bits. One test calls from inside a parallel region.
 find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
 if(SATTN_CMOCKA_LIBRARY)
-  sattn_test_program(test_thread_counts test_threads.c test_threads_calls.c)
+  sattn_test_program(test_thread_counts test_threads.c test_threads_calls.c test_threads_dense.c)
   target_link_libraries(test_thread_counts PRIVATE sattn_call_support sattn_test_support simdattn_static
                         sattn_verify ${SATTN_CMOCKA_LIBRARY} m Threads::Threads)
   target_compile_definitions(test_thread_counts PRIVATE SATTN_TEST_EMULATED=$<BOOL:${CMAKE_CROSSCOMPILING}>)

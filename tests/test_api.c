@@ -564,6 +564,9 @@ static void test_plan_and_workspace(void **state)
     const sattn_pointers p = {.q = c.q, .k = c.k, .v = c.v, .o = c.o};
     assert_int_equal(sattn_plan_run(plan, &p, memory, size - 1), SATTN_ERR_WORKSPACE);
     assert_int_equal(sattn_plan_run(plan, &p, memory + 4, size), SATTN_ERR_WORKSPACE);
+    const sattn_pointers inside = {.q = memory + size - 4, .k = c.k, .v = c.v, .o = c.o};
+    assert_int_equal(sattn_plan_run(plan, &inside, memory, size), SATTN_ERR_OVERLAP);
+    assert_non_null(strstr(sattn_last_error(), "workspace overlaps q.data"));
     assert_true(c.o[0] == 777.0f);
     assert_int_equal(sattn_plan_run(plan, &p, memory, size), SATTN_OK);
     assert_memory_equal(c.o, direct.o, sizeof c.o);

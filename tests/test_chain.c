@@ -6,6 +6,7 @@
 #include "bench/verify/compare.h"
 #include "bench/verify/inputs.h"
 #include "dispatch/chain.h"
+#include "dispatch/execute.h"
 #include "dispatch/simdattn.h"
 
 #include <math.h>

@@ -465,6 +465,7 @@ int main(int argc, char **argv)
         {"alignment", test_alignment},
         {"output-on-query", test_output_on_query},
         {"same-keys", test_same_keys},
+        {"large-memory", test_large_memory},
         {"cut-keys", test_cut_keys},
         {"zero-slopes", test_zero_slopes},
         {"windows", test_windows},

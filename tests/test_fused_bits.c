@@ -105,6 +105,28 @@ void test_rows_alone(test_run *run)
     }
 }
 
+/* K and V of several megabytes, which kernels for few rows fetch in another way. */
+void test_large_memory(test_run *run)
+{
+    enum { D = 256, D_V = 128 };
+    static const int64_t groups[] = {3, 4, 7, 8};
+    for (size_t at = 0; at < sizeof groups / sizeof groups[0]; ++at) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        const int64_t key_bytes = (D + D_V) * (int64_t)sizeof(float);
+        fused_shape shape =
+            fused_shape_plain(1, (groups[at] << 20) / key_bytes + 2 * SATTN_KEY_BLOCK + 5, D, D_V);
+        shape.n_group = groups[at];
+        fused_problem all;
+        fused_problem_make(&all, run, &shape, test_step_seed(run));
+        fused_problem_run(&all, run);
+        fused_problem_verify(&all, run);
+        compare_head(run, &all, 0);
+        compare_head(run, &all, shape.n_group - 1);
+        fused_problem_free(&all);
+    }
+}
+
 /* The causal limit hides the last keys of the longer problem; its other keys are the same. */
 void test_hidden_keys_behind(test_run *run)
 {

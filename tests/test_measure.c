@@ -4,7 +4,6 @@
  * kernels count their calls, and rounds are limited by number or by a budget of next to nothing. */
 #include "bench/measure/measure.h"
 
-#include "bench/limits/limits.h"
 #include "bench/measure/clock.h"
 
 #include <math.h>
@@ -250,8 +249,9 @@ static void test_references(void **state)
 {
     (void)state;
     counter kernels[2] = {{0}}, loops[2] = {{0}};
-    const sattn_measure_reference references[] = {{"first", reference_run, &loops[0]},
-                                                  {"second", reference_run, &loops[1]}};
+    const sattn_measure_reference references[] = {
+        {.name = "first", .run = reference_run, .context = &loops[0]},
+        {.name = "second", .run = reference_run, .context = &loops[1]}};
     const sattn_measure_candidate candidates[] = {
         {.name = "both", .call = count, .context = &kernels[0], .work = {1, 20}},
         {.name = "one", .call = count, .context = &kernels[1], .work = {0, 20}},
@@ -282,13 +282,55 @@ static void test_references(void **state)
     assert_null(results[0].shares[1]);
 }
 
+/* What only counts in other units bounds nothing, however large its share is. */
+static void test_units_bound_nothing(void **state)
+{
+    (void)state;
+    counter kernel = {0}, loops[2] = {{0}};
+    const sattn_measure_reference references[] = {
+        {.name = "bound", .run = reference_run, .context = &loops[0], .prepare = prepare},
+        {.name = "unit", .run = reference_run, .context = &loops[1], .is_unit = true}};
+    const sattn_measure_candidate candidate = {
+        .name = "k", .call = count, .context = &kernel, .work = {1, 1e9}};
+    const sattn_measure_plan plan = {
+        .candidates = &candidate, .n_candidates = 1, .references = references, .n_references = 2};
+    sattn_measure_result result;
+    assert_true(sattn_measure(&plan, &short_run, &result));
+    assert_int_equal(result.bound, 0);
+    assert_true(sattn_measure_valid(result.status));
+    assert_true(result.share[1].median > result.share[0].median);
+    assert_true(loops[0].prepared >= 6 && loops[1].prepared == 0);
+    sattn_measure_free(&result, 1);
+}
+
+/* Of several threads each must be away for a switch to matter, and waiting is no preemption. */
+static void test_preempted_threads(void **state)
+{
+    (void)state;
+    const struct {
+        sattn_window window;
+        bool preempted;
+    } cases[] = {
+        {{.ns = 1000, .cpu_ns = 1000, .thread_ns = 1000, .threads = 1}, false},
+        {{.ns = 1000, .cpu_ns = 900, .thread_ns = 900, .switches = 1, .threads = 1}, true},
+        {{.ns = 1000, .cpu_ns = 900, .thread_ns = 900, .switches = -1}, true},
+        {{.ns = 1000, .cpu_ns = 2000, .thread_ns = 1000, .switches = 3, .threads = 2}, false},
+        {{.ns = 1000, .cpu_ns = 1500, .thread_ns = 1000, .switches = 1, .threads = 2}, true},
+        {{.ns = 1000, .cpu_ns = 1500, .thread_ns = 1000, .switches = 0, .threads = 2}, false},
+        {{.ns = 1000, .cpu_ns = 1500, .thread_ns = 1000, .switches = -1, .threads = 2}, false},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c)
+        assert_int_equal(sattn_window_preempted(&cases[c].window), cases[c].preempted);
+}
+
 /* A kernel that does nothing and claims the work of one that does is never valid. */
 static void test_no_op_that_claims_work(void **state)
 {
     (void)state;
     counter loop = {0};
     void (*volatile hidden)(void *) = no_op;
-    const sattn_measure_reference reference = {"loop", reference_run, &loop};
+    const sattn_measure_reference reference = {
+        .name = "loop", .run = reference_run, .context = &loop};
     const sattn_measure_candidate candidate = {.name = "no-op", .call = hidden, .work = {1e6}};
     const sattn_measure_plan plan = {
         .candidates = &candidate, .n_candidates = 1, .references = &reference, .n_references = 1};
@@ -328,97 +370,6 @@ static void test_status_names(void **state)
     }
 }
 
-/* ---- the loops that bound kernels */
-
-enum { LOOP_FLOATS = 1000 }; /* no whole number of steps */
-
-static bool level_usable(const char *isa)
-{
-    sattn_limit limit;
-    return sattn_limit_init_fma(&limit, isa);
-}
-
-/* Each loop does at least the work it is asked for, and no more than a step beyond. */
-static void test_limit_work(void **state)
-{
-    (void)state;
-    static float from[LOOP_FLOATS], to[LOOP_FLOATS];
-    const sattn_limit_buffer buffers[] = {{from, sizeof from / 2, to},
-                                          {from + LOOP_FLOATS / 2, sizeof from / 2, to}};
-    size_t count;
-    const sattn_limit_isa *const isas = sattn_limit_isas(&count);
-    for (size_t i = 0; i < count; ++i) {
-        if (!level_usable(isas[i].name))
-            continue;
-        sattn_limit limits[4];
-        assert_true(sattn_limit_init_fma(&limits[0], isas[i].name));
-        assert_true(sattn_limit_init_exp(&limits[1], isas[i].name));
-        assert_true(sattn_limit_init_read(&limits[2], isas[i].name, buffers, 2));
-        assert_true(sattn_limit_init_copy(&limits[3], isas[i].name, buffers, 2));
-        for (int l = 0; l < 4; ++l)
-            for (int64_t work = 1; work < 100000; work = work * 3 + 1) {
-                sattn_limit_choose(&limits[l], 1e-4);
-                const int64_t done = sattn_limit_run(&limits[l], work);
-                assert_true(done >= work && done <= work + 2 * (int64_t)sizeof from);
-            }
-    }
-    sattn_limit none;
-    assert_false(sattn_limit_init_exp(&none, "no-such-level"));
-    assert_false(sattn_limit_init_copy(&none, "scalar", NULL, 0));
-}
-
-/* A copy loop copies every byte and no other, wherever it begins, with both kinds of store. */
-static void test_copy(void **state)
-{
-    (void)state;
-    enum { BYTES = 3000, EDGE = 70 };
-    static unsigned char from[BYTES], to[BYTES + 2 * EDGE];
-    for (int i = 0; i < BYTES; ++i)
-        from[i] = (unsigned char)(i % 251 + 1);
-    size_t count;
-    const sattn_limit_isa *const isas = sattn_limit_isas(&count);
-    for (size_t i = 0; i < count; ++i)
-        for (size_t n = 0; level_usable(isas[i].name) && n <= BYTES; n += 1 + n / 3)
-            for (size_t at = 1; at < EDGE; at += 23)
-                for (int bypass = 0; bypass < 2; ++bypass) {
-                    memset(to, 0, sizeof to);
-                    isas[i].copy(to + at, from, n, bypass != 0);
-                    assert_int_equal(memcmp(to + at, from, n), 0);
-                    assert_int_equal(to[at - 1], 0);
-                    assert_int_equal(to[at + n], 0);
-                }
-}
-
-/* The exp loop computes what it says: all of its levels agree with the double result. */
-static void test_exp_loop(void **state)
-{
-    (void)state;
-    size_t count;
-    const sattn_limit_isa *const isas = sattn_limit_isas(&count);
-    for (size_t i = 0; i < count; ++i) {
-        sattn_limit limit;
-        if (!level_usable(isas[i].name))
-            continue;
-        assert_true(sattn_limit_init_exp(&limit, isas[i].name));
-        assert_true(sattn_limit_run(&limit, 1) >= 1);
-        for (int n = 0; n < SATTN_EXP_LOOP_FLOATS; ++n) {
-            const double want = exp((double)limit.numbers[0][n]);
-            assert_true(fabs((double)limit.numbers[1][n] - want) <= 4 * 0x1p-24 * want);
-        }
-    }
-}
-
-static void test_limit_names(void **state)
-{
-    (void)state;
-    for (int a = SATTN_LIMIT_FMA; a <= SATTN_LIMIT_COPY; ++a) {
-        assert_non_null(strstr(sattn_limit_unit((sattn_limit_kind)a), "/s"));
-        for (int b = SATTN_LIMIT_FMA; b < a; ++b)
-            assert_string_not_equal(sattn_limit_name((sattn_limit_kind)a),
-                                    sattn_limit_name((sattn_limit_kind)b));
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,13 +381,11 @@ int main(void)
         cmocka_unit_test(test_nothing_to_measure),
         cmocka_unit_test(test_progress),
         cmocka_unit_test(test_references),
+        cmocka_unit_test(test_units_bound_nothing),
+        cmocka_unit_test(test_preempted_threads),
         cmocka_unit_test(test_no_op_that_claims_work),
         cmocka_unit_test(test_no_op),
         cmocka_unit_test(test_status_names),
-        cmocka_unit_test(test_limit_work),
-        cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_exp_loop),
-        cmocka_unit_test(test_limit_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

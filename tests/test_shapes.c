@@ -64,6 +64,8 @@ static void test_extents(void **state)
             assert_true(a->softcap == 0 && a->window == 0 && !a->has_alibi && !a->has_sinks);
         }
         assert_int_equal(a->n_q_heads % a->n_kv_heads, 0);
+        if (a->is_interleaved) /* loops over memory read whole tensors */
+            assert_true(!a->causal && a->window == 0 && a->mask.kind == SATTN_MASK_NONE);
         assert_true(a->scale >= 0 && a->scale <= 1 && a->softcap >= 0);
         assert_true(a->window >= 0 && a->window < a->n_k); /* it hides some key */
         const bool has_mask = a->mask.content != SATTN_CONTENT_NONE;
@@ -144,7 +146,7 @@ static void test_preset_names(void **state)
         all |= preset;
     }
     assert_int_equal(all, SATTN_PRESET_QUICK | SATTN_PRESET_MODELS | SATTN_PRESET_DECODE |
-                              SATTN_PRESET_REAL | SATTN_PRESET_DATA);
+                              SATTN_PRESET_REAL | SATTN_PRESET_DATA | SATTN_PRESET_LIMITS);
     assert_true(has_full);
     assert_int_equal(sattn_preset_by_name("quic"), 0);
     assert_int_equal(sattn_preset_by_name(""), 0);
@@ -171,6 +173,7 @@ static void test_descriptions(void **state)
         assert_true((strstr(text, " softcap=") != NULL) == (shapes[s].softcap > 0));
         assert_true((strstr(text, " ALiBi") != NULL) == shapes[s].has_alibi);
         assert_true((strstr(text, " sinks") != NULL) == shapes[s].has_sinks);
+        assert_true((strstr(text, " interleaved") != NULL) == shapes[s].is_interleaved);
         assert_true((strstr(text, " mask") != NULL) == (shapes[s].mask.kind != SATTN_MASK_NONE));
         char cut[8];
         sattn_shape_describe(&shapes[s], cut, sizeof cut);

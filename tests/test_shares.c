@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_shares.c: how a call is cut into tasks: blocks of rows, key ranges, number of threads, the
- * workspace of them all, and what a block of rows sees. That none of it shows in a result,
- * test_chain and test_threads check. */
+ * test_shares.c: how a call is cut into tasks: blocks of rows, rest rows, key ranges, number of
+ * threads, dense copies, the workspace of them all, and what a block of rows sees. That none of it
+ * shows in a result, test_chain and test_threads check. */
+#include "dispatch/dense.h"
 #include "dispatch/plan.h"
 #include "dispatch/share.h"
 #include "dispatch/team.h"
 #include "dispatch/unit.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +55,8 @@ static void test_blocks(void **state)
                 }
     assert_int_equal(sattn_block_rows(1 << 20, 1, 32, 2), 128);
     assert_int_equal(sattn_block_rows(1024, 1, 32, 2), 32);
-    assert_int_equal(sattn_block_rows(1536, 1, 32, 2), 128);
+    assert_int_equal(sattn_block_rows(3071, 1, 32, 2), 32);
+    assert_int_equal(sattn_block_rows(3072, 1, 32, 2), 128);
     assert_int_equal(sattn_block_rows(1 << 20, 8, 32, 2), 16);
     assert_int_equal(sattn_block_rows(1 << 20, 7, 32, 2), 32);
 }
@@ -134,6 +138,183 @@ static void test_plans(void **state)
     assert_true(plan.workers == 1 && plan.n_blocks == 1);
     plan = plan_of(&many, &seven_ranges); /* a block's ranges one after the other */
     assert_true(plan.splits == 7 && !plan.parts_apart);
+}
+
+static void test_rest_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n_group, n_q, tile_rows, d, want;
+    } rows[] = {
+        {1, 197, 32, 64, 5},
+        {1, 50, 32, 64, 18},
+        {1, 192, 32, 64, 0},
+        {1, 204, 32, 64, 12},
+        {1, 205, 32, 64, 0},
+        {1, 208, 32, 64, 0},
+        {1, 209, 32, 64, 17},
+        {1, 212, 32, 64, 20},
+        {1, 213, 32, 64, 0},
+        {1, 200, 32, 63, 8},
+        {1, 201, 32, 63, 0},
+        {1, 50, 32, 63, 0},
+        {1, 198, 16, 64, 6},
+        {1, 199, 16, 64, 0},
+        {1, 201, 16, 64, 9},
+        {1, 202, 16, 64, 10},
+        {1, 203, 16, 64, 0},
+        {4, 50, 32, 64, 2},
+        {4, 49, 32, 64, 1},
+        {3, 97, 32, 64, 1},
+        {7, 50, 32, 64, 0},
+        {5, 14, 32, 64, 0},
+        {1, 512, 32, 64, 0},
+        {1, 501, 32, 64, 0},
+        {1, 485, 32, 64, 5},
+        {1, 517, 32, 64, 0},
+        {1, 261, 16, 64, 0},
+        {129, 4, 32, 64, 0},
+        {1, INT64_MAX, 32, 64, 0},
+        {1, 77, 1, 64, 0},
+        {(int64_t)1 << 40, 3, 32, 64, 0},
+    };
+    for (size_t at = 0; at < COUNT(rows); ++at)
+        assert_int_equal(
+            sattn_rest_rows(rows[at].n_group, rows[at].n_q, rows[at].tile_rows, rows[at].d),
+            rows[at].want);
+}
+
+/* A plan names all kernels that it runs; one that was asked for by name does all rows. */
+static void test_rest_kernel(void **state)
+{
+    (void)state;
+    const sattn_attention_args a = shape_of(2, 1, 197, 197);
+    const sattn_plan plan = plan_of(&a, NULL);
+    const sattn_kernel *const first = plan.kernels[SATTN_OP_fused];
+    const int64_t n_rest = sattn_plan_rest_rows(&plan, 197);
+    assert_true(n_rest == 0 || (n_rest == 5 && plan.rest_kernel != first &&
+                                (plan.rest_kernel->phases & SATTN_PHASE_FEW_QUERY)));
+    assert_int_equal(n_rest > 0, first->tile_rows > 1);
+    char names[200];
+    snprintf(names, sizeof names, "%s%s%s", first->name, n_rest > 0 ? "," : "",
+             n_rest > 0 ? plan.rest_kernel->name : "");
+    assert_string_equal(plan.names, names);
+    const sattn_options forced = {.kernels = first->name};
+    const sattn_plan alone = plan_of(&a, &forced);
+    assert_null(alone.rest_kernel);
+    assert_string_equal(alone.names, first->name);
+}
+
+static void test_dense_rule(void **state)
+{
+    (void)state;
+    assert_true(sattn_dense_pays(1024, 64, 32) && sattn_dense_pays(5120, 64, 4096));
+    assert_false(sattn_dense_pays(1024, 63, 128) || sattn_dense_pays(1024, 64, 31));
+    assert_true(sattn_dense_pays(1536, 512, 512));
+    assert_false(sattn_dense_pays(1536, 511, 512) || sattn_dense_pays(512, 512, 511));
+    assert_true(sattn_dense_pays(768, 1024, 512));
+    assert_false(sattn_dense_pays(768, 1023, 1024) || sattn_dense_pays(256, 4096, 511));
+    assert_false(sattn_dense_pays(0, 4096, 4096)); /* all keys are one row */
+    assert_false(sattn_dense_pays(1040, 4096, 4096) || sattn_dense_pays(64, 4096, 4096));
+    assert_true(sattn_dense_pays(1024, 512, 512 * 64) && !sattn_dense_pays(1024, 512, 513 * 64));
+    assert_int_equal(sattn_dense_stride(64), 64);
+    assert_int_equal(sattn_dense_stride(1024), 1040);
+    assert_false(sattn_dense_pays(sattn_dense_stride(4096), 4096, 4096));
+}
+
+/* Rows first, n_heads * 64 elements apart. */
+static sattn_attention_args rows_first(int64_t n_heads, int64_t n_q, int64_t n_k)
+{
+    sattn_attention_args a = shape_of(n_heads, 1, n_q, n_k);
+    a.q.stride_h = a.k.stride_h = a.v.stride_h = a.o.stride_h = 64;
+    a.q.stride_t = a.k.stride_t = a.v.stride_t = a.o.stride_t = n_heads * 64;
+    return a;
+}
+
+static void test_dense_plans(void **state)
+{
+    (void)state;
+    const int built = sattn_team_is_built();
+    const sattn_options one = {0}, two = {.threads = 2}, many = {.threads = 64};
+    const sattn_options chain = {.plan = "chain"};
+    sattn_attention_args a = rows_first(16, 512, 512);
+    sattn_plan plan = plan_of(&a, &one);
+    assert_int_equal(plan.n_dense, 1);
+    assert_int_equal(plan.layout.dense_size, 64 + 2 * 512 * 64 * sizeof(float));
+    assert_true(plan.layout.size >= plan.layout.dense + plan.layout.dense_size);
+    assert_true(plan.layout.dense >= plan.layout.shared + plan.layout.shared_size);
+    assert_true((plan.layout.dense | plan.layout.dense_size) % 64 == 0);
+    assert_int_equal(plan_of(&a, &two).n_dense, built ? 2 : 1);
+    assert_int_equal(plan_of(&a, &many).n_dense, built ? 64 / (512 / 32) + 2 : 1);
+    assert_int_equal(plan_of(&a, &chain).layout.dense_size, 64 + 512 * 64 * sizeof(float));
+    a.v.stride_t = 1040;
+    assert_int_equal(plan_of(&a, &one).layout.dense_size, 64 + 512 * 64 * sizeof(float));
+    assert_int_equal(plan_of(&a, &chain).n_dense, 0);
+    a = rows_first(16, 1, 512); /* decode */
+    assert_int_equal(plan_of(&a, &one).n_dense, 0);
+    a = rows_first(16, 2048, 1 << 17); /* 64 MiB, and more than that */
+    assert_int_equal(plan_of(&a, &two).n_dense, 1);
+    a.n_k += 1;
+    assert_int_equal(plan_of(&a, &two).n_dense, 0);
+    a = rows_first(16, 0, 512);
+    assert_int_equal(plan_of(&a, &one).n_dense, 0);
+}
+
+/* One place for copies: the unit that has it shares it, another gets it once it is free. */
+static void test_dense_copies(void **state)
+{
+    (void)state;
+    enum { N_K = 300, D = 64, STRIDE = 1024, BEGIN = 40, END = 290 };
+    static float k[N_K * STRIDE], v[N_K * STRIDE];
+    for (int i = 0; i < N_K * STRIDE; ++i) {
+        k[i] = (float)i;
+        v[i] = -(float)i;
+    }
+    enum { SIZE = 64 + 2 * N_K * D * sizeof(float) };
+    const sattn_plan plan = {.computation = SATTN_COMPUTE_FUSED,
+                             .layout = {.n_dense = 1, .dense_size = SIZE}};
+    unsigned char *const memory = aligned_alloc(64, SIZE);
+    assert_non_null(memory);
+    memset(memory, 0xff, SIZE);
+    const sattn_unit whole = {.k = k,
+                              .v = v,
+                              .k_stride = STRIDE,
+                              .v_stride = STRIDE,
+                              .n_group = 2,
+                              .n_q = 64,
+                              .d = D,
+                              .d_v = D,
+                              .keys = {BEGIN, END}};
+    sattn_unit first = whole, again = whole, other = whole, few = whole;
+    sattn_dense dense;
+    few.n_q = 1;
+    sattn_dense_begin(&dense, &plan, memory);
+    sattn_dense_copy *const copy = sattn_dense_enter(&dense, 7, &first);
+    assert_non_null(copy);
+    for (int64_t j = BEGIN; j < END; ++j)
+        for (int64_t x = 0; x < D; ++x) {
+            assert_true(first.k_dense.data[j * first.k_dense.stride + x] == k[j * STRIDE + x]);
+            assert_true(first.v_dense.data[j * first.v_dense.stride + x] == v[j * STRIDE + x]);
+        }
+    assert_true(isnan(first.k_dense.data[(BEGIN - 1) * first.k_dense.stride + D - 1]));
+    assert_null(sattn_dense_enter(&dense, 8, &other));
+    assert_null(other.k_dense.data);
+    k[BEGIN * STRIDE] = -1;
+    assert_ptr_equal(sattn_dense_enter(&dense, 7, &again), copy);
+    assert_true(again.k_dense.data[BEGIN * again.k_dense.stride] ==
+                BEGIN * STRIDE); /* copied once */
+    assert_ptr_equal(again.v_dense.data, first.v_dense.data);
+    sattn_dense_leave(&dense, copy);
+    assert_null(sattn_dense_enter(&dense, 8, &other));
+    sattn_dense_leave(&dense, copy);
+    other.k += 1;
+    assert_ptr_equal(sattn_dense_enter(&dense, 8, &other), copy);
+    assert_true(other.k_dense.data[(END - 1) * other.k_dense.stride] == k[(END - 1) * STRIDE + 1]);
+    sattn_dense_leave(&dense, copy);
+    assert_null(sattn_dense_enter(&dense, 9, &few)); /* not worth one */
+    sattn_dense_leave(&dense, NULL);
+    sattn_dense_end(&dense);
+    free(memory);
 }
 
 /* Memory of its own for every worker and every block, within the size, and on lines of its own. */
@@ -236,6 +417,11 @@ int main(void)
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_splits),
         cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_rest_rows),
+        cmocka_unit_test(test_rest_kernel),
+        cmocka_unit_test(test_dense_rule),
+        cmocka_unit_test(test_dense_plans),
+        cmocka_unit_test(test_dense_copies),
         cmocka_unit_test(test_layout),
         cmocka_unit_test(test_visibility_of_a_cut),
         cmocka_unit_test(test_team),

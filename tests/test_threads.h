@@ -25,5 +25,10 @@ void threads_one_plan(void **state);
 void threads_nested(void **state);
 void threads_small_stack(void **state);
 void threads_after_fork(void **state);
+void threads_after_fork_from_the_start(void **state);
+
+/* test_threads_dense.c: dense copies of K and V */
+void threads_dense(void **state);
+void threads_dense_ragged(void **state);
 
 #endif

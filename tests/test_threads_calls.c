@@ -73,10 +73,8 @@ static void run_steps(call *c, float *scores, int threads)
     assert_int_equal(sattn_av(&a, &options), SATTN_OK);
 }
 
-void threads_steps(void **state)
+static void check_steps(call_shape shape, call_layout layout)
 {
-    (void)state;
-    call_shape shape = shared_shape;
     shape.alibi = true;
     shape.softcap = 4.0f;
     shape.poison = CALL_POISON_VISIBLE;
@@ -84,6 +82,7 @@ void threads_steps(void **state)
     float *const scores = test_allocate(2 * n_scores * sizeof(float));
     call want, c;
     call_make(&want, &shape, 3);
+    shape.layout = layout;
     call_make(&c, &shape, 3);
     run_steps(&want, scores, 1);
     for (size_t at = 0; at < COUNT(counts); ++at) {
@@ -96,6 +95,18 @@ void threads_steps(void **state)
     call_free(&want);
     call_free(&c);
     free(scores);
+}
+
+void threads_steps(void **state)
+{
+    (void)state;
+    call_shape many_heads = shared_shape;
+    many_heads.n_q_heads = many_heads.n_kv_heads = 32;
+    many_heads.n_q = 70;
+    many_heads.n_k = 100;
+    many_heads.d_v = 32;
+    check_steps(shared_shape, CALL_GAPS);
+    check_steps(many_heads, CALL_ROWS_FIRST); /* dense copies of V, for one of the two */
 }
 
 void threads_arrays(void **state)
@@ -347,6 +358,37 @@ static bool child_is_right(const call *want, call *c)
     other.c = *c;
     return pthread_create(&other.thread, NULL, call_often, &other) == 0 &&
            pthread_join(other.thread, NULL) == 0 && other.is_right;
+}
+
+/* The parent has used OpenMP by itself, and not yet called the library, as in main. */
+void threads_after_fork_from_the_start(void **state)
+{
+    (void)state;
+#if defined(_OPENMP)
+    enum { SECONDS = 60 };
+    if (SATTN_TEST_EMULATED) {
+        print_message("not run: emulated\n");
+        return;
+    }
+    int n_threads = 0, status = 1;
+#pragma omp parallel num_threads(3) reduction(+ : n_threads)
+    ++n_threads;
+    assert_true(n_threads > 0);
+    call c;
+    call_make(&c, &shared_shape, 15);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const sattn_options options = options_of(4);
+        alarm(SECONDS); /* a child that hangs ends as a failure */
+        _exit(call_run(&c, &options) && call_verify(&c, options.key_splits) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    call_free(&c);
+#else
+    print_message("not run: this test was built without OpenMP\n");
+#endif
 }
 
 /* The parent has used threads before the fork, and uses them again behind it. */

@@ -76,6 +76,39 @@ static void test_layout(void **state)
     }
 }
 
+/* Interleaved heads hold the same numbers, and the same scores are made of them. */
+static void test_interleaved(void **state)
+{
+    (void)state;
+    sattn_shape shapes[2] = {small_shape(), small_shape()};
+    sattn_workload w[2], av[2];
+    shapes[1].is_interleaved = true;
+    for (int i = 0; i < 2; ++i) {
+        open_with(&sattn_task_attention, &shapes[i], sattn_data_default(&shapes[i]), 0, &w[i]);
+        open_with(&sattn_task_av, &shapes[i], sattn_data_default(&shapes[i]), 0, &av[i]);
+        assert_int_equal(w[i].args.k.stride_t, i == 0 ? 3 : 2 * 3);
+        assert_int_equal(w[i].args.v.stride_h, i == 0 ? 7 * 6 : 6);
+        assert_int_equal(w[i].args.o.stride_t, i == 0 ? 6 : 4 * 6);
+        assert_true(w[i].bytes[1] == w[0].bytes[1]);
+    }
+    for (int64_t b = 0; b < 2; ++b)
+        for (int64_t h = 0; h < 2; ++h)
+            for (int64_t j = 0; j < 7; ++j) {
+                const float *row[2];
+                for (int i = 0; i < 2; ++i) {
+                    const sattn_view *const k = &w[i].args.k;
+                    row[i] = (const float *)k->data + b * k->stride_b + h * k->stride_h +
+                             j * k->stride_t;
+                }
+                assert_memory_equal(row[0], row[1], 3 * sizeof(float));
+            }
+    assert_memory_equal(av[0].args.scores_in, av[1].args.scores_in, 2 * 4 * 5 * 7 * sizeof(float));
+    for (int i = 0; i < 2; ++i) {
+        sattn_workload_close(&w[i]);
+        sattn_workload_close(&av[i]);
+    }
+}
+
 /* Weights are those of a softmax: each row adds up to 1 over the keys it sees, and sees no other.
  */
 static void test_weights(void **state)
@@ -190,7 +223,7 @@ static void test_sharing(void **state)
         assert_true((w[d].args.mask.kind != SATTN_MASK_NONE) ==
                     (sattn_input_mask_kind(data[d].input) != SATTN_MASK_NONE));
     }
-    assert_true(sattn_workload_share(w, n));
+    assert_true(sattn_workload_share(w, n, false));
     static char before[MOST][1 << 16];
     for (int pass = 0; pass < 2; ++pass)
         for (size_t d = 0; d < n; ++d) {
@@ -239,10 +272,10 @@ static void test_variants(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layout),    cmocka_unit_test(test_weights),
-        cmocka_unit_test(test_work),      cmocka_unit_test(test_work_of_windows),
-        cmocka_unit_test(test_semantics), cmocka_unit_test(test_sharing),
-        cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_layout),          cmocka_unit_test(test_interleaved),
+        cmocka_unit_test(test_weights),         cmocka_unit_test(test_work),
+        cmocka_unit_test(test_work_of_windows), cmocka_unit_test(test_semantics),
+        cmocka_unit_test(test_sharing),         cmocka_unit_test(test_variants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,12 +70,34 @@ static int64_t cpu_rank(const char *root, int cpu)
     return 0;
 }
 
-static int best_cpu(const cpu_set_t *allowed, const char *root)
+/* The same number for CPUs of one core; each is its own core where the system does not say. */
+static int64_t core_of(const char *root, int cpu)
+{
+    static const char *const files[] = {"physical_package_id", "die_id", "core_id"};
+    int64_t core = 0;
+    for (int f = 0; f < 3; ++f) {
+        char path[128];
+        int64_t number;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/%s", cpu, files[f]);
+        const bool found = sattn_sysfile_number(root, path, &number) && number >= 0;
+        if (!found && f != 1) /* a die is not always told */
+            return -1 - (int64_t)cpu;
+        core = core * 65536 + (found ? number : 0);
+    }
+    return core;
+}
+
+/* The best of the CPUs that are free and on none of `n` cores; -1: there is none. */
+static int best_cpu(const cpu_set_t *free, const int64_t *cores, int n, const char *root)
 {
     int chosen = -1;
     int64_t best = 0;
     for (int cpu = 0; cpu < MOST_CPUS; ++cpu) {
-        const int64_t rank = has_cpu(allowed, cpu) ? cpu_rank(root, cpu) : -1;
+        int64_t rank = has_cpu(free, cpu) ? cpu_rank(root, cpu) : -1;
+        const int64_t core = rank >= best && n > 0 ? core_of(root, cpu) : 0;
+        for (int c = 0; c < n && rank >= best; ++c)
+            if (cores[c] == core)
+                rank = -1;
         if (rank >= best) {
             chosen = cpu;
             best = rank;
@@ -84,14 +106,37 @@ static int best_cpu(const cpu_set_t *allowed, const char *root)
     return chosen;
 }
 
-static bool bind_to(int cpu)
+int sattn_pin_choose(int n, int *cpus, const char *root)
+{
+    cpu_set_t *const free = allowed_cpus();
+    int chosen = 0, first = 0; /* of the chosen ones, those from `first` on are on cores apart */
+    int64_t cores[SATTN_PIN_MOST];
+    n = n < SATTN_PIN_MOST ? n : SATTN_PIN_MOST;
+    while (free != NULL && chosen < n) {
+        const int cpu = best_cpu(free, cores + first, chosen - first, root);
+        if (cpu < 0 && first == chosen)
+            break; /* none is left */
+        if (cpu < 0) {
+            first = chosen; /* every core has one more thread: once more around */
+            continue;
+        }
+        cores[chosen] = core_of(root, cpu);
+        cpus[chosen++] = cpu;
+        CPU_CLR_S((size_t)cpu, CPU_ALLOC_SIZE(MOST_CPUS), free);
+    }
+    CPU_FREE(free);
+    return chosen;
+}
+
+bool sattn_pin_to(const int *cpus, int n)
 {
     const size_t size = CPU_ALLOC_SIZE(MOST_CPUS);
     cpu_set_t *const wanted = CPU_ALLOC(MOST_CPUS);
     if (wanted == NULL)
         return false;
     CPU_ZERO_S(size, wanted);
-    CPU_SET_S((size_t)cpu, size, wanted);
+    for (int c = 0; c < n; ++c)
+        CPU_SET_S((size_t)cpus[c], size, wanted);
     const bool bound = sched_setaffinity(0, size, wanted) == 0;
     CPU_FREE(wanted);
     return bound;
@@ -110,8 +155,10 @@ bool sattn_pin_begin(sattn_pin *pin, int cpu, const char *root)
         CPU_FREE(allowed);
         return false;
     }
-    const int chosen = cpu >= 0 ? cpu : best_cpu(allowed, root);
-    if (!bind_to(chosen)) {
+    int chosen = cpu;
+    if (cpu < 0 && sattn_pin_choose(1, &chosen, root) != 1)
+        chosen = -1;
+    if (chosen < 0 || !sattn_pin_to(&chosen, 1)) {
         snprintf(pin->why, sizeof pin->why, "the system refuses to bind to CPU %d", chosen);
         CPU_FREE(allowed);
         return false;
@@ -140,6 +187,21 @@ int sattn_affinity_count(int unknown)
 int sattn_affinity_only_cpu(void)
 {
     return -1;
+}
+
+int sattn_pin_choose(int n, int *cpus, const char *root)
+{
+    (void)n;
+    (void)cpus;
+    (void)root;
+    return 0;
+}
+
+bool sattn_pin_to(const int *cpus, int n)
+{
+    (void)cpus;
+    (void)n;
+    return false;
 }
 
 bool sattn_pin_begin(sattn_pin *pin, int cpu, const char *root)

@@ -4,8 +4,6 @@
 #include "bench/limits/limits.h"
 
 #include "bench/limits/limits_loops.h"
-#include "bench/measure/clock.h"
-#include "bench/measure/statistics.h"
 
 #include <string.h>
 
@@ -51,15 +49,26 @@ const char *sattn_limit_name(sattn_limit_kind kind)
         return "exp";
     case SATTN_LIMIT_COPY:
         return "copy";
+    case SATTN_LIMIT_CYCLE:
+        return "cycle";
     }
     return "unknown";
 }
 
 const char *sattn_limit_unit(sattn_limit_kind kind)
 {
-    if (kind == SATTN_LIMIT_FMA)
+    switch (kind) {
+    case SATTN_LIMIT_FMA:
         return "GFLOP/s";
-    return kind == SATTN_LIMIT_EXP ? "Gelem/s" : "GB/s";
+    case SATTN_LIMIT_EXP:
+        return "Gelem/s";
+    case SATTN_LIMIT_CYCLE:
+        return "Gcycle/s";
+    case SATTN_LIMIT_READ:
+    case SATTN_LIMIT_COPY:
+        break;
+    }
+    return "GB/s";
 }
 
 static bool usable(const sattn_limit_isa *isa)
@@ -79,6 +88,11 @@ bool sattn_limit_init_exp(sattn_limit *limit, const char *isa)
     for (int i = 0; i < SATTN_EXP_LOOP_FLOATS; ++i)
         limit->numbers[0][i] = -20.0f * (float)i / (float)SATTN_EXP_LOOP_FLOATS;
     return usable(limit->isa);
+}
+
+void sattn_limit_init_cycle(sattn_limit *limit)
+{
+    *limit = (sattn_limit){.kind = SATTN_LIMIT_CYCLE};
 }
 
 static bool init_over_buffers(sattn_limit *limit, sattn_limit_kind kind, const char *isa,
@@ -145,6 +159,14 @@ static int64_t run_fma(sattn_limit *limit, int64_t work)
     return done;
 }
 
+static int64_t run_cycle(sattn_limit *limit, int64_t work)
+{
+    uint32_t sum;
+    const int64_t done = sattn_cycles_loop(work, &sum);
+    limit->sink = sum;
+    return done;
+}
+
 int64_t sattn_limit_run(void *limit, int64_t work)
 {
     sattn_limit *const self = limit;
@@ -153,73 +175,11 @@ int64_t sattn_limit_run(void *limit, int64_t work)
         return run_fma(self, work);
     case SATTN_LIMIT_EXP:
         return run_exp(self, work);
+    case SATTN_LIMIT_CYCLE:
+        return run_cycle(self, work);
     case SATTN_LIMIT_READ:
     case SATTN_LIMIT_COPY:
         break;
     }
     return run_over_buffers(self, work);
-}
-
-/* Ways to read that were each the fastest somewhere: one stream from the caches, several from
- * memory; prefetch distances in each stream of one page and below. */
-static const struct {
-    int streams, prefetch;
-} read_ways[] = {{1, 0}, {2, 0}, {4, 0}, {8, 0}, {1, 4096}, {2, 1024}, {4, 1024}, {8, 1024}};
-
-enum {
-    READ_WAYS = sizeof read_ways / sizeof read_ways[0],
-    COPY_WAYS = 2,
-    CHOOSE_MAX_ROUNDS = 25,
-};
-
-static void set_way(sattn_limit *limit, int way)
-{
-    if (limit->kind == SATTN_LIMIT_COPY) {
-        limit->bypass = way > 0;
-    } else {
-        limit->streams = read_ways[way].streams;
-        limit->prefetch = read_ways[way].prefetch;
-    }
-}
-
-static double seconds_per_byte(sattn_limit *limit, int64_t work)
-{
-    const int64_t start = sattn_now_ns();
-    const int64_t done = sattn_limit_run(limit, work);
-    return (double)(sattn_now_ns() - start) * 1e-9 / (double)done;
-}
-
-void sattn_limit_choose(sattn_limit *limit, double budget_s)
-{
-    if (limit->kind != SATTN_LIMIT_READ && limit->kind != SATTN_LIMIT_COPY)
-        return;
-    const int n_ways = limit->kind == SATTN_LIMIT_READ ? READ_WAYS : COPY_WAYS;
-    int64_t pass = 0;
-    for (size_t i = 0; i < limit->n_buffers; ++i)
-        pass += (int64_t)limit->buffers[i].bytes * (limit->kind == SATTN_LIMIT_COPY ? 2 : 1);
-
-    /* A window is one pass, or as many as take 0.2 ms: much less would measure the clock. */
-    const double pass_s = seconds_per_byte(limit, pass) * (double)pass;
-    const double window_s = pass_s > 2e-4 ? pass_s : 2e-4;
-    const int64_t work = (int64_t)((double)pass * (window_s / pass_s));
-    const double affordable = budget_s / (window_s * (double)n_ways);
-    const int rounds = affordable < 2                           ? 2
-                       : affordable > (double)CHOOSE_MAX_ROUNDS ? CHOOSE_MAX_ROUNDS
-                                                                : (int)affordable;
-    double samples[READ_WAYS][CHOOSE_MAX_ROUNDS];
-    for (int round = 0; round < rounds; ++round)
-        for (int way = 0; way < n_ways; ++way) {
-            set_way(limit, way);
-            samples[way][round] = seconds_per_byte(limit, work);
-        }
-    int best = 0;
-    double best_time = 0;
-    for (int way = 0; way < n_ways; ++way) {
-        const double time = sattn_stat_of(samples[way], rounds).median;
-        if (way == 0 || time < best_time) {
-            best_time = time;
-            best = way;
-        }
-    }
-    set_way(limit, best);
 }

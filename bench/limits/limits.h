@@ -4,15 +4,16 @@
  *
  * For every ISA level there is a loop of multiplications and additions on registers alone ("fma"),
  * one of exponentials in the first-level cache ("exp"), one that only reads memory ("read") and one
- * that copies it ("copy"). No kernel that does the same number of operations, or moves the same
- * bytes once, is expected to be faster. They are run next to the kernel, for an equally long time
- * (measure.h): a peak found in another minute or in a shorter window is another number.
+ * that copies it ("copy"); besides them one that counts cycles ("cycle"). No kernel that does the
+ * same number of operations, or moves the same bytes once, is expected to be faster. They are run
+ * next to the kernel, for an equally long time (measure.h): a peak found in another minute or in a
+ * shorter window is another number.
  *
  *   sattn_limit limit;
  *   sattn_limit_init_read(&limit, "avx512", buffers, count);
- *   sattn_limit_choose(&limit, 0.05);
  *   bytes = sattn_limit_run(&limit, 1000000);    at least 1 MB, going on where the last run ended
- */
+ *
+ * limit_team.h runs them on several threads and finds the fastest way over the buffers. */
 #ifndef SATTN_BENCH_LIMITS_H
 #define SATTN_BENCH_LIMITS_H
 
@@ -70,17 +71,20 @@ typedef struct sattn_limit_isa {
 /* The levels of this build, in the order of sattn_isas(). */
 const sattn_limit_isa *sattn_limit_isas(size_t *count);
 
-/* The unit of work is a floating-point operation, a byte read, an exponential, or a byte read or
- * written. */
+/* The unit of work is a floating-point operation, a byte read, an exponential, a byte read or
+ * written, or a cycle. */
 typedef enum sattn_limit_kind {
     SATTN_LIMIT_FMA,
     SATTN_LIMIT_READ,
     SATTN_LIMIT_EXP,
     SATTN_LIMIT_COPY,
+    SATTN_LIMIT_CYCLE,
 } sattn_limit_kind;
 
-const char *sattn_limit_name(sattn_limit_kind kind); /* "fma", "read", "exp", "copy" */
-/* Of a rate in 1e9 units of work per second: "GFLOP/s", "GB/s", "Gelem/s". */
+enum { SATTN_LIMIT_KINDS = SATTN_LIMIT_CYCLE + 1 };
+
+const char *sattn_limit_name(sattn_limit_kind kind); /* "fma", "read", "exp", "copy", "cycle" */
+/* Of a rate in 1e9 units of work per second: "GFLOP/s", "GB/s", "Gelem/s", "Gcycle/s". */
 const char *sattn_limit_unit(sattn_limit_kind kind);
 
 /* A reference loop ready to run: its fields are set by the init functions. */
@@ -99,16 +103,11 @@ typedef struct sattn_limit {
  * read. A read loop starts with one stream and no prefetch, a copy loop with ordinary stores. */
 bool sattn_limit_init_fma(sattn_limit *limit, const char *isa);
 bool sattn_limit_init_exp(sattn_limit *limit, const char *isa);
+void sattn_limit_init_cycle(sattn_limit *limit); /* needs no level */
 bool sattn_limit_init_read(sattn_limit *limit, const char *isa, const sattn_limit_buffer *buffers,
                            size_t count);
 bool sattn_limit_init_copy(sattn_limit *limit, const char *isa, const sattn_limit_buffer *buffers,
                            size_t count);
-
-/* Sets `streams` and `prefetch` of a read loop to the fastest of 1, 2, 4 and 8 streams with and
- * without prefetch over its buffers, from medians of interleaved windows; takes about `budget_s`
- * seconds, and at least two passes of each. A copy loop gets the faster kind of store in the same
- * way. Does nothing for the others. */
-void sattn_limit_choose(sattn_limit *limit, double budget_s);
 
 /* Does at least `work` units and returns how many it did; at most one buffer more for loops over
  * buffers. `limit` is a sattn_limit *; the signature is that of sattn_measure_reference. */

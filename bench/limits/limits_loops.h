@@ -33,6 +33,9 @@ sattn_exp_loop_fn sattn_exp_loop_f32_neon;
 sattn_copy_fn sattn_copy_f32_neon;
 #endif
 
+/* At least so many cycles; returns how many. *sink receives a value that depends on all of them. */
+int64_t sattn_cycles_loop(int64_t cycles, uint32_t *sink);
+
 /* acc + FACTOR^2 stops growing where FACTOR^2 is below half an ulp of acc, so that chains stay
  * finite however long they run, and no value is near zero. */
 #define SATTN_PEAK_FACTOR 0.0439453125f

@@ -13,9 +13,11 @@ void sattn_prepare_calls(const sattn_measure_candidate *candidate)
 
 sattn_window sattn_run_calls(const sattn_measure_candidate *candidate, int64_t calls)
 {
+    if (candidate->run != NULL)
+        return candidate->run(candidate->context, calls);
     void (*const call)(void *) = candidate->call;
     void *const context = candidate->context;
-    const sattn_window start = sattn_window_begin();
+    const sattn_window start = sattn_window_begin_with(candidate->threads);
     for (int64_t i = 0; i < calls; ++i) {
         call(context);
         sattn_keep(context);
@@ -26,7 +28,9 @@ sattn_window sattn_run_calls(const sattn_measure_candidate *candidate, int64_t c
 sattn_window sattn_run_reference(const sattn_measure_reference *reference, int64_t work,
                                  int64_t *done)
 {
-    const sattn_window start = sattn_window_begin();
+    if (reference->prepare != NULL)
+        reference->prepare(reference->context);
+    const sattn_window start = sattn_window_begin_with(reference->threads);
     *done = reference->run(reference->context, work);
     return sattn_window_end(start);
 }

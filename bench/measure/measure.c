@@ -114,6 +114,8 @@ static void fill_result(const sattn_rounds *rounds, size_t c, double *room,
         result->share[r] = summarise(track->shares[r], skip, made, room, result->shares[r]);
         result->reference_rate[r] =
             sattn_stat_scaled(summarise(track->rates[r], skip, made, room, NULL), 1e9);
+        if (rounds->plan->references[r].is_unit)
+            continue;
         if (result->bound < 0 || result->share[r].median > result->share[result->bound].median)
             result->bound = (int)r;
     }

@@ -10,20 +10,26 @@
 
 #include <sys/resource.h>
 
-static int64_t involuntary_switches(void)
+static int64_t involuntary_switches(int threads)
 {
 #if defined(RUSAGE_THREAD)
     struct rusage usage;
-    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : -1;
+    return getrusage(threads > 1 ? RUSAGE_SELF : RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : -1;
 #else
+    (void)threads;
     return -1;
 #endif
 }
 
 sattn_window sattn_window_begin(void)
 {
-    sattn_window start;
-    start.switches = involuntary_switches();
+    return sattn_window_begin_with(1);
+}
+
+sattn_window sattn_window_begin_with(int threads)
+{
+    sattn_window start = {.threads = threads};
+    start.switches = involuntary_switches(threads);
     start.cpu_ns = sattn_process_cpu_ns();
     start.thread_ns = sattn_thread_cpu_ns();
     start.ns = sattn_now_ns();
@@ -32,20 +38,24 @@ sattn_window sattn_window_begin(void)
 
 sattn_window sattn_window_end(sattn_window start)
 {
-    sattn_window done;
+    sattn_window done = {.threads = start.threads};
     done.ns = sattn_now_ns() - start.ns;
     done.thread_ns = sattn_thread_cpu_ns() - start.thread_ns;
     done.cpu_ns = sattn_process_cpu_ns() - start.cpu_ns;
-    const int64_t switches = involuntary_switches();
+    const int64_t switches = involuntary_switches(start.threads);
     done.switches = switches < 0 || start.switches < 0 ? -1 : switches - start.switches;
     return done;
 }
 
-/* Without a count of switches, time off the CPU alone says it. */
+/* Without a count of switches, time off the CPU alone says it; of several threads it says nothing,
+ * since one that waits for the others may sleep. */
 bool sattn_window_preempted(const sattn_window *done)
 {
-    const double away = (double)(done->ns - done->thread_ns);
-    return done->switches != 0 && away > SATTN_WINDOW_AWAY * (double)done->ns;
+    if (done->threads <= 1)
+        return done->switches != 0 &&
+               (double)(done->ns - done->thread_ns) > SATTN_WINDOW_AWAY * (double)done->ns;
+    const double all = (double)done->threads * (double)done->ns;
+    return done->switches > 0 && all - (double)done->cpu_ns > SATTN_WINDOW_AWAY * all;
 }
 
 int64_t sattn_window_charged_ns(const sattn_window *done)

@@ -11,20 +11,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Share of a window that the thread must have spent off the CPU for a preemption to matter. */
+/* Share of a window that threads must have spent off the CPU for a preemption to matter. */
 #define SATTN_WINDOW_AWAY 0.005
 
 typedef struct sattn_window {
     int64_t ns;        /* wall */
     int64_t cpu_ns;    /* processor time of all threads of the process */
     int64_t thread_ns; /* processor time of this thread */
-    int64_t switches;  /* involuntary context switches of this thread; -1: not known */
+    int64_t switches;  /* involuntary context switches of this thread, or where several work of
+                          all threads of the process; -1: not known */
+    int threads;       /* at work; 0 is 1 */
 } sattn_window;
 
 sattn_window sattn_window_begin(void);
+/* `threads` work in it, the calling one included. */
+sattn_window sattn_window_begin_with(int threads);
 sattn_window sattn_window_end(sattn_window start);
 
-/* The thread was off the CPU against its will for a noticeable part of the window. */
+/* Its threads were off the CPU against their will for a noticeable part of the window. */
 bool sattn_window_preempted(const sattn_window *done);
 /* The time that a window counts for: wall time. Of a preempted one the best that can be said is how
  * long it was on the CPU, if this is the only thread that works; it stays preempted. */

@@ -52,6 +52,8 @@ typedef struct sattn_variant {
     char kernels[160];
     const char *isa, *plan;
     const char *note;
+    /* Another library (bench/peers/peers.h) and the cap on its ISA, or NULL. */
+    const char *peer, *cap;
 } sattn_variant;
 
 struct sattn_bench_call;
@@ -92,6 +94,14 @@ const sattn_bench_op *sattn_bench_ops(size_t *count);
  * chains. */
 const sattn_variant *sattn_variants(size_t *count);
 const sattn_variant *sattn_variant_by_name(const char *name); /* NULL: no such variant */
+
+/* The variant of an op that is whatever the dispatcher takes with `isa` as the highest level; NULL:
+ * no such op, or a level that this build does not have or that is not one of vectors. */
+const sattn_variant *sattn_level_variant(const char *op, const char *isa);
+
+/* Another library's way of doing an op, by the names of both. `cap` is NULL for whatever it takes
+ * here, or "avx2". NULL: peers have no such op. */
+const sattn_variant *sattn_peer_variant(const char *op, int peer, const char *cap);
 
 /* The word of its ISA level. */
 const char *sattn_variant_isa(const sattn_variant *variant);

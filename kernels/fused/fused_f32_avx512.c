@@ -8,7 +8,11 @@
  *          loads for 16 FMA, so neither latency nor load slots bind. With one vector 16 x 1.
  *          Each accumulator is one chain over x or over the keys, so its bits do not depend on the
  *          tile that a key or column falls into.
- * Tail     an extent that is no multiple of 8 ends in one tile of exactly the size that is left. */
+ * Tail     with two vectors an extent that is no multiple of 8 ends in one or two tiles of 4 to 7:
+ *          their sums are as many as two multiply-adds a cycle keep in flight. Only an extent below
+ *          4 has fewer. With one vector what is left of 16 may be any number.
+ * Output   where one vector takes part in more keys of a block than the other, its accumulators
+ *          take the steps of those keys before or after the common ones. */
 #include "kernels/fused/fused_prefill_avx512.h"
 
 sattn_fused_fn sattn_fused_f32_avx512;
@@ -25,16 +29,32 @@ typedef enum product {
     OUTPUT, /* O^T: the scalars are n columns of V, the steps run over the keys */
 } product;
 
-/* One step: acc[i] += scalars[i * stride] * rows. */
-SATTN_INLINE void tile_step(__m512 acc[][2], int n, int n_vec, const float *scalars, int64_t stride,
-                            const float *rows)
+typedef struct tile_job {
+    const fused_prefill_state *st;
+    const fused_block *block;
+    const fused_span *span;
+    float *max; /* raised to the scores */
+} tile_job;
+
+/* The same job, but compilers do not know: what they would compute ahead of a tile and keep for
+ * later, gcc keeps in vector registers, and to fetch it from there waits for all sums on their way.
+ */
+SATTN_INLINE const tile_job *job_again(const tile_job *job)
 {
-    const __m512 rows0 = _mm512_load_ps(rows);
-    const __m512 rows1 = n_vec == 2 ? _mm512_load_ps(rows + LANES) : rows0;
+    __asm__ volatile("" : "+r"(job));
+    return job;
+}
+
+/* One step: acc[i][vec] += scalars[i * stride] * rows, for n_vec vectors from `vec` on. */
+SATTN_INLINE void tile_step(__m512 acc[][2], int n, int vec, int n_vec, const float *scalars,
+                            int64_t stride, const float *rows)
+{
+    const __m512 rows0 = vec_in_register_f32x16(_mm512_load_ps(rows));
+    const __m512 rows1 = n_vec == 2 ? vec_in_register_f32x16(_mm512_load_ps(rows + LANES)) : rows0;
     SATTN_UNROLL(16)
     for (int i = 0; i < n; ++i) {
         const __m512 scalar = _mm512_set1_ps(scalars[i * stride]);
-        acc[i][0] = _mm512_fmadd_ps(scalar, rows0, acc[i][0]);
+        acc[i][vec] = _mm512_fmadd_ps(scalar, rows0, acc[i][vec]);
         if (n_vec == 2)
             acc[i][1] = _mm512_fmadd_ps(scalar, rows1, acc[i][1]);
     }
@@ -60,113 +80,174 @@ SATTN_INLINE void prefetch_line(const fused_block *block, int64_t at, int64_t st
     _mm_prefetch((const char *)address, _MM_HINT_T0);
 }
 
-SATTN_INLINE void tile_finish(const fused_prefill_state *st, int64_t at, __m512 acc[][2], int n,
-                              int vec, product what)
+/* n_steps steps of the tile at key or column `at`, from these scalars and rows on. */
+SATTN_INLINE void tile_steps(__m512 acc[][2], int n, int n_vec, const fused_block *block,
+                             int64_t at, const float *scalars, const float *rows, int64_t n_steps,
+                             product what)
 {
-    float *to = (what == SCORES ? st->s_t : st->o_t) + at * WIDTH + vec * LANES;
-    __m512 max = _mm512_load_ps(st->block_max + vec * LANES);
-    SATTN_UNROLL(16)
-    for (int i = 0; i < n; ++i, to += WIDTH) {
-        if (what == SCORES) {
-            _mm512_store_ps(to, acc[i][vec]);
-            max = _mm512_max_ps(acc[i][vec], max); /* a NaN score leaves max as it is */
-        } else {
-            _mm512_store_ps(to, _mm512_add_ps(_mm512_load_ps(to), acc[i][vec]));
-        }
-    }
-    if (what == SCORES)
-        _mm512_store_ps(st->block_max + vec * LANES, max);
-}
-
-SATTN_INLINE void tile(const fused_prefill_state *st, const fused_block *block, int64_t at, int n,
-                       int n_vec, product what)
-{
-    const int64_t n_steps = what == SCORES ? st->d : block->n_keys;
     const int64_t across = what == SCORES ? block->k_stride : 1;
     const int64_t along = what == SCORES ? 1 : block->v_stride;
-    const float *scalars = what == SCORES ? block->k + at * across : block->v + at;
-    const float *rows = what == SCORES ? st->q_t : st->s_t;
-    __m512 acc[TILE_ONE_VECTOR][2];
-    SATTN_UNROLL(16)
-    for (int i = 0; i < n; ++i)
-        acc[i][0] = acc[i][1] = _mm512_setzero_ps();
     int64_t step = 0;
     SATTN_NO_UNROLL
     for (; step + 2 <= n_steps; step += 2) {
         prefetch_line(block, at, step, what);
-        tile_step(acc, n, n_vec, scalars, across, rows);
+        tile_step(acc, n, 0, n_vec, scalars, across, rows);
         /* Opaque, or gcc keeps an index register for every scalar of both steps and runs out. */
         scalars += along;
         __asm__("" : "+r"(scalars));
-        tile_step(acc, n, n_vec, scalars, across, rows + WIDTH);
+        tile_step(acc, n, 0, n_vec, scalars, across, rows + WIDTH);
         scalars += along;
         rows += (ptrdiff_t)2 * WIDTH;
     }
     if (step < n_steps)
-        tile_step(acc, n, n_vec, scalars, across, rows);
-    SATTN_UNROLL(2)
-    for (int vec = 0; vec < n_vec; ++vec)
-        tile_finish(st, at, acc, n, vec, what);
+        tile_step(acc, n, 0, n_vec, scalars, across, rows);
 }
 
-SATTN_INLINE void tiles(const fused_prefill_state *st, const fused_block *block, int n_vec,
-                        product what)
+/* Steps of an output tile over the keys [key, end) that vector `vec` alone takes part in. */
+SATTN_INLINE void tile_lone_steps(__m512 acc[][2], int n, int vec, const tile_job *job, int64_t at,
+                                  int key, int end)
 {
-    const int64_t extent = what == SCORES ? block->n_keys : st->d_v;
-    int64_t at = 0;
-    if (n_vec == 1)
-        for (; at + TILE_ONE_VECTOR <= extent; at += TILE_ONE_VECTOR)
-            tile(st, block, at, TILE_ONE_VECTOR, n_vec, what);
-    for (; at + TILE <= extent; at += TILE)
-        tile(st, block, at, TILE, n_vec, what);
-    switch (extent - at) {
-    case 7:
-        tile(st, block, at, 7, n_vec, what);
-        break;
-    case 6:
-        tile(st, block, at, 6, n_vec, what);
-        break;
-    case 5:
-        tile(st, block, at, 5, n_vec, what);
-        break;
-    case 4:
-        tile(st, block, at, 4, n_vec, what);
-        break;
-    case 3:
-        tile(st, block, at, 3, n_vec, what);
-        break;
-    case 2:
-        tile(st, block, at, 2, n_vec, what);
-        break;
-    case 1:
-        tile(st, block, at, 1, n_vec, what);
-        break;
-    default:
-        break;
+    job = job_again(job);
+    const int64_t v_stride = job->block->v_stride;
+    const float *v = job->block->v + key * v_stride + at;
+    const float *p_t = job->st->s_t + key * WIDTH + vec * LANES;
+    SATTN_NO_UNROLL
+    for (; key < end; ++key, v += v_stride, p_t += WIDTH)
+        tile_step(acc, n, vec, 1, v, 1, p_t);
+}
+
+SATTN_INLINE void score_tile(const tile_job *job, int64_t at, int n, int n_vec)
+{
+    __m512 acc[TILE_ONE_VECTOR][2];
+    SATTN_UNROLL(16)
+    for (int i = 0; i < n; ++i)
+        acc[i][0] = acc[i][1] = _mm512_setzero_ps();
+    job = job_again(job);
+    tile_steps(acc, n, n_vec, job->block, at, job->block->k + at * job->block->k_stride,
+               job->st->q_t + job->span->vec * LANES, job->st->d, SCORES);
+    job = job_again(job);
+    const int first = job->span->vec * LANES;
+    SATTN_UNROLL(2)
+    for (int vec = 0; vec < n_vec; ++vec) {
+        float *to = job->st->s_t + at * WIDTH + first + vec * LANES;
+        __m512 max = _mm512_load_ps(job->max + first + vec * LANES);
+        SATTN_UNROLL(16)
+        for (int i = 0; i < n; ++i, to += WIDTH) {
+            _mm512_store_ps(to, acc[i][vec]);
+            max = _mm512_max_ps(acc[i][vec], max); /* a NaN score leaves max as it is */
+        }
+        _mm512_store_ps(job->max + first + vec * LANES, max);
     }
 }
 
-static void score(const fused_prefill_state *st, const fused_block *block)
+/* The keys that both vectors take part in, or all keys of the only one. */
+SATTN_INLINE void tile_common_steps(__m512 acc[][2], int n, int n_vec, const tile_job *job,
+                                    int64_t at)
 {
-    _mm512_store_ps(st->block_max, _mm512_set1_ps(-INFINITY));
-    _mm512_store_ps(st->block_max + LANES, _mm512_set1_ps(-INFINITY));
-    if (st->n_vec == 2)
-        tiles(st, block, 2, SCORES);
+    job = job_again(job);
+    const fused_span *const span = job->span;
+    tile_steps(
+        acc, n, n_vec, job->block, at, job->block->v + span->begin * job->block->v_stride + at,
+        job->st->s_t + span->begin * WIDTH + span->vec * LANES, span->end - span->begin, OUTPUT);
+}
+
+SATTN_INLINE void output_tile(const tile_job *job, int64_t at, int n, int n_vec)
+{
+    __m512 acc[TILE_ONE_VECTOR][2];
+    SATTN_UNROLL(16)
+    for (int i = 0; i < n; ++i)
+        acc[i][0] = acc[i][1] = _mm512_setzero_ps();
+    if (n_vec == 2)
+        tile_lone_steps(acc, n, 0, job, at, 0, job->block->both_begin);
+    tile_common_steps(acc, n, n_vec, job, at);
+    if (n_vec == 2)
+        tile_lone_steps(acc, n, 1, job, at, job->block->both_end, job->block->n_keys);
+    job = job_again(job);
+    const fused_prefill_state *const st = job->st;
+    SATTN_UNROLL(2)
+    for (int vec = 0; vec < n_vec; ++vec) {
+        const int place = job->span->vec + vec;
+        const bool is_fresh = st->is_fresh[place];
+        float *const to = st->o_t + at * WIDTH + place * LANES;
+        SATTN_UNROLL(16)
+        for (int i = 0; i < n && is_fresh; ++i)
+            _mm512_store_ps(to + i * WIDTH, _mm512_add_ps(acc[i][vec], _mm512_setzero_ps()));
+        SATTN_UNROLL(16)
+        for (int i = 0; i < n && !is_fresh; ++i)
+            _mm512_store_ps(to + i * WIDTH,
+                            _mm512_add_ps(_mm512_load_ps(to + i * WIDTH), acc[i][vec]));
+    }
+}
+
+SATTN_INLINE void tile(const tile_job *job, int64_t at, int n, int n_vec, product what)
+{
+    if (what == SCORES)
+        score_tile(job, at, n, n_vec);
     else
-        tiles(st, block, 1, SCORES);
+        output_tile(job, at, n, n_vec);
+}
+
+/* Keys or columns [at, end) by tiles. */
+SATTN_INLINE void tiles(const tile_job *job, int64_t at, int64_t end, int n_vec, product what)
+{
+    if (n_vec == 1)
+        for (; at + TILE_ONE_VECTOR <= end; at += TILE_ONE_VECTOR)
+            tile(job, at, TILE_ONE_VECTOR, n_vec, what);
+    for (; end - at == TILE || end - at >= TILE + TILE / 2; at += TILE)
+        tile(job, at, TILE, n_vec, what);
+    for (int n; at < end; at += n) {
+        const int left = (int)(end - at);
+        n = left < TILE ? left : (left + 1) / 2;
+        switch (n) {
+        case 7:
+            tile(job, at, 7, n_vec, what);
+            break;
+        case 6:
+            tile(job, at, 6, n_vec, what);
+            break;
+        case 5:
+            tile(job, at, 5, n_vec, what);
+            break;
+        case 4:
+            tile(job, at, 4, n_vec, what);
+            break;
+        case 3:
+            tile(job, at, 3, n_vec, what);
+            break;
+        case 2:
+            tile(job, at, 2, n_vec, what);
+            break;
+        default:
+            tile(job, at, 1, n_vec, what);
+            break;
+        }
+    }
+}
+
+static void score(const fused_prefill_state *st, const fused_block *block, const fused_span *span,
+                  float *max)
+{
+    const tile_job job = {st, block, span, max};
+    if (span->n_vec == 2)
+        tiles(&job, span->begin, span->end, 2, SCORES);
+    else
+        tiles(&job, span->begin, span->end, 1, SCORES);
 }
 
 static void accumulate(const fused_prefill_state *st, const fused_block *block)
 {
-    if (st->n_vec == 2)
-        tiles(st, block, 2, OUTPUT);
+    const fused_span span = fused_block_common(block);
+    const tile_job job = {.st = st, .block = block, .span = &span};
+    if (span.n_vec == 2)
+        tiles(&job, 0, st->d_v, 2, OUTPUT);
     else
-        tiles(st, block, 1, OUTPUT);
+        tiles(&job, 0, st->d_v, 1, OUTPUT);
 }
 
 void sattn_fused_f32_avx512(const sattn_fused_args *args)
 {
     static const fused_prefill_ops ops = {.lanes = LANES,
+                                          .tile = TILE,
                                           .pack = prefill_pack,
                                           .score = score,
                                           .cap = vec_softcap,

@@ -7,10 +7,10 @@
  *          multiply-adds a cycle. The multiplier is a lane of a vector of K or V (fmla by element),
  *          so those are loaded four or eight elements at a time and nothing is broadcast but the
  *          last d % 4 features.
- * Tails    A last group of fewer than 8 keys repeats the last key: its scores land in rows of S^T
- *          that nobody reads, and a repeated score does not change a maximum. A last group of fewer
- *          than 8 columns of V is moved back to overlap the one before, and only the new columns
- *          are added; V narrower than 8 is loaded lane by lane.
+ * Tails    A last group of fewer than 8 keys repeats the last key: its further scores are not
+ *          stored, and a repeated score does not change a maximum. A last group of fewer than 8
+ *          columns of V is moved back to overlap the one before, and only the new columns are
+ *          added; V narrower than 8 is loaded lane by lane.
  * Sums     each score is summed in the order of the features, each output in the order of the keys,
  *          whatever the tile: a row's bits depend on nothing else. */
 #include "kernels/fused/fused_prefill_neon.h"
@@ -21,9 +21,9 @@ enum {
 
 sattn_fused_fn sattn_fused_f32_neon;
 
-/* Scores of 8 keys and 8 rows. */
-SATTN_INLINE void score_tile(const float *q_t, int64_t d, const float *const rows[TILE], float *s_t,
-                             float *block_max)
+/* Scores of 8 keys, the first n_keys of which exist, and 8 rows. */
+SATTN_INLINE void score_tile(const float *q_t, int64_t d, const float *const rows[TILE], int n_keys,
+                             float *s_t, float *row_max)
 {
     const float *k[TILE]; /* of its own, to stay in registers */
     float32x4_t sum[TILE][2];
@@ -42,6 +42,7 @@ SATTN_INLINE void score_tile(const float *q_t, int64_t d, const float *const row
             k_vec[u] = vld1q_f32(k[u] + x);
         SATTN_UNROLL(4)
         for (int lane = 0; lane < VEC; ++lane) {
+            SATTN_KEEP_ORDER(); /* loads of the next lanes would take registers from the sums */
             const float32x4_t q0 = vld1q_f32(q_t + (x + lane) * WIDTH);
             const float32x4_t q1 = vld1q_f32(q_t + (x + lane) * WIDTH + VEC);
             SATTN_UNROLL(8)
@@ -64,32 +65,33 @@ SATTN_INLINE void score_tile(const float *q_t, int64_t d, const float *const row
     }
     SATTN_UNROLL(2)
     for (int c = 0; c < 2; ++c) {
-        float32x4_t max = vld1q_f32(block_max + c * VEC);
+        float32x4_t max = vld1q_f32(row_max + c * VEC);
         SATTN_UNROLL(8)
         for (int u = 0; u < TILE; ++u) {
-            vst1q_f32(s_t + u * WIDTH + c * VEC, sum[u][c]);
+            if (u < n_keys)
+                vst1q_f32(s_t + u * WIDTH + c * VEC, sum[u][c]);
             max = vmaxnmq_f32(max, sum[u][c]);
         }
-        vst1q_f32(block_max + c * VEC, max);
+        vst1q_f32(row_max + c * VEC, max);
     }
 }
 
 /* K is read along its rows, which every hardware prefetcher follows; V will be read in columns of
  * 8, a jump at every key, so its rows are called for while their scores are computed. */
-static void score(const fused_prefill_state *st, const fused_block *block)
+static void score(const fused_prefill_state *st, const fused_block *block, const fused_span *span,
+                  float *max)
 {
-    for (int r = 0; r < WIDTH; ++r)
-        st->block_max[r] = -INFINITY;
-    for (int j = 0; j < block->n_keys; j += TILE) {
+    for (int j = span->begin; j < span->end; j += TILE) {
+        const int n_keys = span->end - j < TILE ? span->end - j : TILE;
         const float *k[TILE];
         for (int u = 0; u < TILE; ++u) {
-            const int key = j + u < block->n_keys ? j + u : block->n_keys - 1;
+            const int key = j + (u < n_keys ? u : n_keys - 1);
             k[u] = block->k + key * block->k_stride;
             for (int64_t y = 0; y < st->d_v; y += 16)
                 __builtin_prefetch(block->v + key * block->v_stride + y);
         }
-        for (int r = 0; r < st->n_vec * LANES; r += LANES)
-            score_tile(st->q_t + r, st->d, k, st->s_t + j * WIDTH + r, st->block_max + r);
+        for (int r = span->vec * LANES; r < (span->vec + span->n_vec) * LANES; r += LANES)
+            score_tile(st->q_t + r, st->d, k, n_keys, st->s_t + j * WIDTH + r, max + r);
     }
 }
 
@@ -111,17 +113,16 @@ SATTN_INLINE void accumulate_key(float32x4_t sum[TILE][2], const float *v, int64
     }
 }
 
-/* Adds sum over the keys of p * v to columns `first` .. n - 1 of the 8 that begin at `v` and `o_t`.
- */
-SATTN_INLINE void accumulate_tile(const fused_block *block, const float *v, const float *p_t,
-                                  float *o_t, int64_t first, int64_t n)
+/* Adds sum over n_keys keys of p * v to columns `first` .. n - 1 of the 8 that begin at `v` and
+ * `o_t`, or puts it there if they are fresh. */
+SATTN_INLINE void accumulate_tile(const float *v, int64_t v_stride, const float *p_t, int n_keys,
+                                  float *o_t, int64_t first, int64_t n, bool is_fresh)
 {
-    const int64_t v_stride = block->v_stride;
     float32x4_t sum[TILE][2];
     SATTN_UNROLL(8)
     for (int u = 0; u < TILE; ++u)
         sum[u][0] = sum[u][1] = vdupq_n_f32(0.0f);
-    int left = block->n_keys;
+    int left = n_keys;
     SATTN_NO_UNROLL
     for (; left >= 4; left -= 4) {
         SATTN_UNROLL(4)
@@ -141,28 +142,37 @@ SATTN_INLINE void accumulate_tile(const fused_block *block, const float *v, cons
     for (int u = 0; u < TILE; ++u)
         if (u >= first && u < n) {
             float *const o = o_t + u * WIDTH;
-            vst1q_f32(o, vaddq_f32(vld1q_f32(o), sum[u][0]));
-            vst1q_f32(o + VEC, vaddq_f32(vld1q_f32(o + VEC), sum[u][1]));
+            const float32x4_t old0 = is_fresh ? vdupq_n_f32(0.0f) : vld1q_f32(o);
+            const float32x4_t old1 = is_fresh ? vdupq_n_f32(0.0f) : vld1q_f32(o + VEC);
+            vst1q_f32(o, vaddq_f32(old0, sum[u][0]));
+            vst1q_f32(o + VEC, vaddq_f32(old1, sum[u][1]));
         }
 }
 
 static void accumulate(const fused_prefill_state *st, const fused_block *block)
 {
     const int64_t d_v = st->d_v;
-    for (int64_t y = 0; d_v >= TILE && y < d_v; y += TILE) {
-        const int64_t at = y + TILE <= d_v ? y : d_v - TILE;
-        for (int r = 0; r < st->n_vec * LANES; r += LANES)
-            accumulate_tile(block, block->v + at, st->s_t + r, st->o_t + at * WIDTH + r, y - at,
-                            TILE);
+    const int64_t v_stride = block->v_stride;
+    for (int64_t y = 0; y < d_v; y += TILE) {
+        const int64_t at = y + TILE <= d_v ? y : d_v < TILE ? 0 : d_v - TILE;
+        for (int vec = 0; vec < st->n_vec; ++vec) {
+            const fused_span span = fused_block_span(block, vec);
+            const int n_keys = span.end - span.begin;
+            const float *const v = block->v + span.begin * v_stride + at;
+            const float *const p_t = st->s_t + span.begin * WIDTH + vec * LANES;
+            float *const o_t = st->o_t + at * WIDTH + vec * LANES;
+            if (n_keys > 0 && d_v >= TILE)
+                accumulate_tile(v, v_stride, p_t, n_keys, o_t, y - at, TILE, st->is_fresh[vec]);
+            else if (n_keys > 0)
+                accumulate_tile(v, v_stride, p_t, n_keys, o_t, 0, d_v, st->is_fresh[vec]);
+        }
     }
-    if (d_v < TILE)
-        for (int r = 0; r < st->n_vec * LANES; r += LANES)
-            accumulate_tile(block, block->v, st->s_t + r, st->o_t + r, 0, d_v);
 }
 
 void sattn_fused_f32_neon(const sattn_fused_args *args)
 {
     static const fused_prefill_ops ops = {.lanes = LANES,
+                                          .tile = TILE,
                                           .pack = prefill_pack,
                                           .score = score,
                                           .cap = vec_softcap,

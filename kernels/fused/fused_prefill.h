@@ -21,25 +21,29 @@
  * costs nothing. Arrays are [..][width] with width = 2 * lanes; a strip with at most `lanes` rows
  * left works on the first vector only (n_vec = 1).
  *
- * A strip takes the keys that one of its rows sees, so what a row does not see must leave its bits
- * alone. Hidden scores are -inf, so their weights are +0, and added to a sum they do not change it:
- * no sum is ever -0. Blocks end at multiples of SATTN_KEY_BLOCK; where the first of them begins
- * does not matter, since each sum takes the keys of a block in order, or all even and all odd ones.
- */
+ * A vector takes the keys of a block that one of its rows sees (fused_span.h), so what a row does
+ * not see must leave its bits alone. Hidden scores are -inf, so their weights are +0, and added to
+ * a sum they do not change it: no sum is ever -0. Blocks end at multiples of SATTN_KEY_BLOCK; where
+ * in a block the first key or the last stands does not matter, since each sum takes the keys of a
+ * block in order, or all even and all odd ones. */
 #ifndef SATTN_KERNELS_FUSED_PREFILL_H
 #define SATTN_KERNELS_FUSED_PREFILL_H
 
-#include "kernels/fused/fused_strip.h"
+#include "kernels/fused/fused_span.h"
+#include "kernels/vec/fetch.h"
 
 typedef struct fused_prefill_state {
     int64_t d, d_v;
-    int n_vec;        /* vectors of rows in use, 1 or 2 */
-    float *q_t;       /* [d][width]               */
-    float *s_t;       /* [SATTN_KEY_BLOCK][width] scores, then weights */
-    float *o_t;       /* [d_v][width]             */
+    int n_vec;                 /* vectors of rows in use, 1 or 2 */
+    int n_fetched, fetch_step; /* rows of the strip that were prefetched, and how many at a time */
+    bool is_fresh[2];          /* o_t of the vector counts as zeros, whatever it holds */
+    float *q_t;                /* [d][width]               */
+    float *s_t;                /* [SATTN_KEY_BLOCK][width] scores, then weights */
+    float *o_t;                /* [d_v][width]             */
     float *row_max;   /* [width] reference value m of each row, -inf until a key was seen */
     float *row_sum;   /* [width] */
     float *block_max; /* [width] maximum over the visible keys of the block */
+    float *cut_max;   /* [width] the same of scores that limits may yet hide, of no use */
     float *factor;    /* [width] what O^T is multiplied by at the end */
     float *slope;     /* [width] what ALiBi multiplies distances by; set only with slopes */
     float *position;  /* [width] of the query, counted from the block's first key; the same */
@@ -47,34 +51,28 @@ typedef struct fused_prefill_state {
     int32_t *block_begin, *block_end;
 } fused_prefill_state;
 
-typedef struct fused_block {
-    int64_t first;  /* absolute index of its first key */
-    int n_keys;     /* 1 .. SATTN_KEY_BLOCK */
-    const float *k; /* row of the first key */
-    const float *v;
-    const float *k_next; /* K rows scored after these: the next block's, or the next strip's */
-    int64_t k_stride, v_stride, mask_key_stride;
-} fused_block;
-
 typedef struct fused_prefill_ops {
-    int lanes;
+    int lanes, tile; /* rows in a vector; keys that are scored at a time */
     /* q_t[x][r] = scale * q[r][x] */
     void (*pack)(const fused_prefill_state *st, const fused_strip *strip, float scale);
-    /* s_t = K q_t and block_max, as if every key of the block were visible */
-    void (*score)(const fused_prefill_state *st, const fused_block *block);
+    /* s_t = K q_t, as if every key of the span were visible, of one vector or both; raises `max` */
+    void (*score)(const fused_prefill_state *st, const fused_block *block, const fused_span *span,
+                  float *max);
     /* s[0 .. n) = softcap * tanh(s / softcap) */
     void (*cap)(float *s, int64_t n, float softcap);
-    /* s_t[j][r] += slope[r] * |position[r] - j|, fused */
-    void (*slope)(const fused_prefill_state *st, int n_keys);
-    /* s_t[j][r] = -inf for j < block_begin[r] and j >= block_end[r] */
-    void (*hide)(const fused_prefill_state *st, int n_keys);
+    /* The rest is done vector by vector: spans have n_vec = 1.
+     * s_t[j][r] += slope[r] * |position[r] - j|, fused */
+    void (*slope)(const fused_prefill_state *st, const fused_span *span);
     /* adds the mask row of each lane to s_t, -inf where it hides, whatever s_t holds */
-    void (*bias)(const fused_prefill_state *st, const fused_strip *strip, const fused_block *block);
+    void (*bias)(const fused_prefill_state *st, const fused_strip *strip, const fused_block *block,
+                 const fused_span *span);
+    /* s_t[j][r] = -inf for j < block_begin[r] and j >= block_end[r]; raises block_max */
+    void (*hide)(const fused_prefill_state *st, const fused_span *span);
     /* block_max from s_t */
-    void (*maximum)(const fused_prefill_state *st, int n_keys);
+    void (*maximum)(const fused_prefill_state *st, const fused_span *span);
     /* s_t = exp(s_t - m), after raising m and rescaling where due; its sum is added to row_sum */
-    void (*weigh)(const fused_prefill_state *st, int n_keys);
-    /* o_t += V^T s_t */
+    void (*weigh)(const fused_prefill_state *st, const fused_span *span);
+    /* o_t += V^T s_t, each vector over its keys of the block */
     void (*accumulate)(const fused_prefill_state *st, const fused_block *block);
     /* o[r][y] = factor[r] * o_t[y][r] for the n_rows rows of the strip */
     void (*store)(const fused_prefill_state *st, const fused_strip *strip);
@@ -97,6 +95,7 @@ static inline fused_prefill_state fused_prefill_carve(const sattn_fused_args *a,
     st.row_max = fused_prefill_take(&next, width);
     st.row_sum = fused_prefill_take(&next, width);
     st.block_max = fused_prefill_take(&next, width);
+    st.cut_max = fused_prefill_take(&next, width);
     st.factor = fused_prefill_take(&next, width);
     st.slope = fused_prefill_take(&next, width);
     st.position = fused_prefill_take(&next, width);
@@ -105,72 +104,124 @@ static inline fused_prefill_state fused_prefill_carve(const sattn_fused_args *a,
     return st;
 }
 
-/* Softcap of the vectors in use, which lie side by side only where both are. */
+/* Prefetches some rows of O, which the strip will store, and of Q, which the next strip, where
+ * there is one, will pack: both would otherwise wait for memory with no work at hand. */
+static inline void fused_prefill_fetch(fused_prefill_state *st, const fused_strip *strip,
+                                       const fused_strip *next)
+{
+    enum { LINE_FLOATS = 16 };
+    int r = st->n_fetched;
+    st->n_fetched += st->fetch_step;
+    const int64_t n = st->d > st->d_v ? st->d : st->d_v;
+    for (; r < st->n_fetched && r < strip->n_rows; ++r)
+        for (int64_t x = 0; x < n; x += LINE_FLOATS) {
+            if (next && r < next->n_lanes)
+                vec_fetch(next->q[r], x * (int64_t)sizeof(float));
+            vec_fetch(strip->o[r], x * (int64_t)sizeof(float));
+        }
+}
+
+/* Scores of all keys of the block, run by run. */
+static inline void fused_prefill_score(const fused_prefill_ops *ops, const fused_prefill_state *st,
+                                       const fused_block *block)
+{
+    const int begin = block->is_cut ? block->sure_begin : block->both_begin;
+    const int end = block->is_cut ? block->sure_end : block->both_end;
+    const fused_span spans[5] = {{0, 1, 0, block->both_begin},
+                                 {0, 2, block->both_begin, begin},
+                                 {0, 2, begin, end},
+                                 {0, 2, end, block->both_end},
+                                 {1, 1, block->both_end, block->n_keys}};
+    for (int r = 0; r < 2 * ops->lanes; ++r)
+        st->block_max[r] = st->cut_max[r] = -INFINITY;
+    for (int i = 0; i < 5; ++i)
+        if (spans[i].begin < spans[i].end)
+            ops->score(st, block, &spans[i], block->is_cut && i != 2 ? st->cut_max : st->block_max);
+}
+
+/* Softcap of what was scored: the vectors lie side by side only where both take part. */
 static inline void fused_prefill_cap(const fused_prefill_ops *ops, const fused_prefill_state *st,
-                                     int n_keys, float softcap)
+                                     const fused_block *block, float softcap)
 {
     const int width = 2 * ops->lanes;
-    if (st->n_vec == 2) {
-        ops->cap(st->s_t, (int64_t)n_keys * width, softcap);
-        return;
-    }
-    for (int j = 0; j < n_keys; ++j)
+    const int n_both = block->both_end - block->both_begin;
+    ops->cap(st->s_t + block->both_begin * width, (int64_t)n_both * width, softcap);
+    for (int j = 0; j < block->both_begin; ++j)
         ops->cap(st->s_t + j * width, ops->lanes, softcap);
+    for (int j = block->both_end; j < block->n_keys; ++j)
+        ops->cap(st->s_t + j * width + ops->lanes, ops->lanes, softcap);
 }
 
 static inline void fused_prefill_alibi(const fused_prefill_ops *ops, const fused_prefill_state *st,
-                                       const fused_strip *strip, const fused_block *block)
+                                       const fused_strip *strip, const fused_block *block,
+                                       const fused_span *span)
 {
+    const int width = 2 * ops->lanes;
+    const int end = (span->vec + 1) * ops->lanes;
     bool near = true;
-    for (int r = 0; r < strip->n_lanes; ++r) {
+    for (int r = span->vec * ops->lanes; r < end; ++r) {
         near = near && sattn_alibi_is_near(strip->position[r], block->first);
         st->slope[r] = strip->slope[r];
         st->position[r] = (float)sattn_add_held(strip->position[r], -block->first);
     }
     if (near)
-        ops->slope(st, block->n_keys);
-    for (int r = 0; !near && r < strip->n_lanes; ++r)
-        fused_add_far(strip, r, st->s_t + r, 2 * ops->lanes, block->first, block->n_keys);
+        ops->slope(st, span);
+    for (int r = span->vec * ops->lanes; !near && r < end; ++r)
+        fused_add_far(strip, r, st->s_t + span->begin * width + r, width,
+                      block->first + span->begin, span->end - span->begin);
 }
 
 /* -inf into s_t where limits hide, whatever it holds there. */
 static inline void fused_prefill_hide(const fused_prefill_ops *ops, const fused_prefill_state *st,
-                                      const fused_strip *strip, const fused_block *block)
+                                      const fused_strip *strip, const fused_block *block,
+                                      const fused_span *span)
 {
-    for (int r = 0; r < strip->n_lanes; ++r) {
-        st->block_begin[r] = fused_place(strip->key_begin[r], block->first, block->n_keys);
-        st->block_end[r] = fused_place(strip->key_end[r], block->first, block->n_keys);
+    int32_t *const begins = st->block_begin;
+    int32_t *const ends = st->block_end;
+    for (int r = span->vec * ops->lanes; r < (span->vec + 1) * ops->lanes; ++r) {
+        begins[r] = fused_place(strip->key_begin[r], block->first, block->n_keys);
+        ends[r] = fused_place(strip->key_end[r], block->first, block->n_keys);
     }
-    ops->hide(st, block->n_keys);
+    ops->hide(st, &(fused_span){span->vec, 1, span->begin, block->sure_begin});
+    ops->hide(st, &(fused_span){span->vec, 1, block->sure_end, span->end});
 }
 
 static inline void fused_prefill_block(const sattn_fused_args *a, const fused_prefill_ops *ops,
-                                       const fused_prefill_state *st, const fused_strip *strip,
-                                       const fused_block *block)
+                                       fused_prefill_state *st, const fused_strip *strip,
+                                       const fused_strip *next, const fused_block *block)
 {
     const bool capped = a->softcap != 0.0f;
     const bool sloped = a->visible.alibi_slopes != NULL;
     const bool masked = a->visible.mask_bool || a->visible.mask_add;
-    const bool cut =
-        strip->key_begin_max > block->first || strip->key_end_min < block->first + block->n_keys;
-    ops->score(st, block);
+    fused_prefill_fetch(st, strip, next);
+    fused_prefill_score(ops, st, block);
+    fused_prefill_fetch(st, strip, next);
     if (capped)
-        fused_prefill_cap(ops, st, block->n_keys, a->softcap);
-    if (sloped)
-        fused_prefill_alibi(ops, st, strip, block);
-    if (masked)
-        ops->bias(st, strip, block);
-    if (cut)
-        fused_prefill_hide(ops, st, strip, block);
-    if (capped || sloped || masked || cut)
-        ops->maximum(st, block->n_keys);
-    ops->weigh(st, block->n_keys);
+        fused_prefill_cap(ops, st, block, a->softcap);
+    for (int vec = 0; vec < 2; ++vec) {
+        const fused_span span = fused_block_span(block, vec);
+        if (span.begin == span.end)
+            continue;
+        if (sloped)
+            fused_prefill_alibi(ops, st, strip, block, &span);
+        if (masked)
+            ops->bias(st, strip, block, &span);
+        if (block->is_cut)
+            fused_prefill_hide(ops, st, strip, block, &span);
+        if (capped || sloped || masked)
+            ops->maximum(st, &span);
+        ops->weigh(st, &span);
+    }
+    fused_prefill_fetch(st, strip, next);
     ops->accumulate(st, block);
+    st->is_fresh[0] = st->is_fresh[0] && block->both_end == 0;
+    st->is_fresh[1] = st->is_fresh[1] && block->both_begin == block->n_keys;
 }
 
 static inline void fused_prefill_store(const sattn_fused_args *a, const fused_prefill_ops *ops,
                                        const fused_prefill_state *st, const fused_strip *strip)
 {
+    const int width = 2 * ops->lanes;
     bool seen[SATTN_TILE_QUERIES_MAX];
     for (int r = 0; r < strip->n_lanes; ++r)
         seen[r] = fused_row_sees(a, strip, r, st->row_sum[r]);
@@ -178,6 +229,10 @@ static inline void fused_prefill_store(const sattn_fused_args *a, const fused_pr
         st->factor[r] = fused_row_finish(a, strip, r, st->row_max[r], st->row_sum[r], seen[r]);
     for (int r = strip->n_rows; r < strip->n_lanes; ++r)
         st->factor[r] = 1.0f;
+    for (int vec = 0; vec < st->n_vec; ++vec)
+        for (int64_t y = 0; st->is_fresh[vec] && y < a->d_v; ++y)
+            for (int r = vec * ops->lanes; r < (vec + 1) * ops->lanes; ++r)
+                st->o_t[y * width + r] = 0.0f;
     ops->store(st, strip);
     for (int r = 0; r < strip->n_rows; ++r)
         for (int64_t y = 0; !seen[r] && y < a->d_v; ++y)
@@ -185,30 +240,35 @@ static inline void fused_prefill_store(const sattn_fused_args *a, const fused_pr
 }
 
 static inline void fused_prefill_strip(const sattn_fused_args *a, const fused_prefill_ops *ops,
-                                       fused_prefill_state *st, const fused_strip *strip)
+                                       fused_prefill_state *st, const fused_strip *strip,
+                                       const fused_strip *next)
 {
     const int width = 2 * ops->lanes;
     for (int r = 0; r < width; ++r) {
         st->row_max[r] = -INFINITY;
         st->row_sum[r] = 0.0f;
     }
-    for (int64_t at = 0; at < a->d_v * width; ++at)
-        st->o_t[at] = 0.0f;
+    st->is_fresh[0] = st->is_fresh[1] = true;
     ops->pack(st, strip, a->scale);
+    const fused_ranges ranges = fused_strip_ranges(strip, ops->lanes);
     const int64_t end = strip->key_end_max;
+    const int64_t n_keys = end > strip->key_begin_min ? end - strip->key_begin_min : 0;
+    st->n_fetched = 0;
+    st->fetch_step = 1 + (int)(width / (3 * (n_keys / SATTN_KEY_BLOCK + 1)));
     for (int64_t j = strip->key_begin_min; j < end;) {
-        const int64_t next = (j / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
-        const int64_t stop = next < end ? next : end;
+        const int64_t border = (j / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
+        const int64_t stop = border < end ? border : end;
         const int64_t next_scored = stop < end ? stop : strip->key_begin_min;
-        const fused_block block = {.first = j,
-                                   .n_keys = (int)(stop - j),
-                                   .k = a->k + j * a->k_stride,
-                                   .v = a->v + j * a->v_stride,
-                                   .k_next = a->k + next_scored * a->k_stride,
-                                   .k_stride = a->k_stride,
-                                   .v_stride = a->v_stride,
-                                   .mask_key_stride = a->visible.mask_key_stride};
-        fused_prefill_block(a, ops, st, strip, &block);
+        fused_block block = {.k_next = a->k + next_scored * a->k_stride,
+                             .k_stride = a->k_stride,
+                             .v_stride = a->v_stride,
+                             .mask_key_stride = a->visible.mask_key_stride};
+        if (fused_block_find(&block, a, strip, &ranges, ops->lanes, j, stop)) {
+            block.k = a->k + block.first * a->k_stride;
+            block.v = a->v + block.first * a->v_stride;
+            fused_block_cut(&block, strip, ops->tile);
+            fused_prefill_block(a, ops, st, strip, next, &block);
+        }
         j = stop;
     }
     fused_prefill_store(a, ops, st, strip);
@@ -219,11 +279,17 @@ static inline void fused_prefill(const sattn_fused_args *a, const fused_prefill_
     const int width = 2 * ops->lanes;
     const int64_t n_rows = fused_row_count(a);
     fused_prefill_state st = fused_prefill_carve(a, width);
-    fused_strip strip;
-    for (int64_t first = 0; first < n_rows; first += width) {
+    fused_strip strips[2];
+    if (n_rows == 0)
+        return;
+    fused_strip_fill(&strips[0], a, 0, n_rows <= ops->lanes ? ops->lanes : width);
+    for (int64_t first = 0, turn = 0; first < n_rows; first += width, ++turn) {
+        fused_strip *const strip = &strips[turn & 1], *const next = &strips[(turn + 1) & 1];
+        const int64_t rest = n_rows - first - width;
+        if (rest > 0)
+            fused_strip_fill(next, a, first + width, rest <= ops->lanes ? ops->lanes : width);
         st.n_vec = n_rows - first <= ops->lanes ? 1 : 2;
-        fused_strip_fill(&strip, a, first, st.n_vec * ops->lanes);
-        fused_prefill_strip(a, ops, &st, &strip);
+        fused_prefill_strip(a, ops, &st, strip, rest > 0 ? next : NULL);
     }
 }
 

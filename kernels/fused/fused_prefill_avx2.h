@@ -44,50 +44,37 @@ static inline void prefill_pack(const fused_prefill_state *st, const fused_strip
                               _mm256_set1_ps(scale));
 }
 
-static inline void prefill_slope(const fused_prefill_state *st, int n_keys)
+static inline void prefill_slope(const fused_prefill_state *st, const fused_span *span)
 {
-    for (int vec = 0; vec < st->n_vec; ++vec) {
-        const __m256 slope = _mm256_load_ps(st->slope + vec * LANES);
-        const __m256 position = _mm256_load_ps(st->position + vec * LANES);
-        float *s = st->s_t + vec * LANES;
-        for (int j = 0; j < n_keys; ++j, s += WIDTH) {
-            const __m256 key = _mm256_set1_ps((float)j);
-            const __m256 distance =
-                _mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_sub_ps(position, key));
-            _mm256_store_ps(s, _mm256_fmadd_ps(slope, distance, _mm256_load_ps(s)));
-        }
+    const __m256 slope = _mm256_load_ps(st->slope + span->vec * LANES);
+    const __m256 position = _mm256_load_ps(st->position + span->vec * LANES);
+    for (int j = span->begin; j < span->end; ++j) {
+        float *const s = st->s_t + j * WIDTH + span->vec * LANES;
+        const __m256 key = _mm256_set1_ps((float)j);
+        const __m256 distance =
+            _mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_sub_ps(position, key));
+        _mm256_store_ps(s, _mm256_fmadd_ps(slope, distance, _mm256_load_ps(s)));
     }
 }
 
-/* -inf into one vector of scores where key j of the block lies outside a row's limits. */
-SATTN_INLINE void prefill_hide_key(float *s, __m256i begin, __m256i end, int j)
+static inline void prefill_hide(const fused_prefill_state *st, const fused_span *span)
 {
-    const __m256i key = _mm256_set1_epi32(j);
-    const __m256i inside =
-        _mm256_andnot_si256(_mm256_cmpgt_epi32(begin, key), _mm256_cmpgt_epi32(end, key));
-    _mm256_store_ps(s, _mm256_blendv_ps(_mm256_set1_ps(-INFINITY), _mm256_load_ps(s),
-                                        _mm256_castsi256_ps(inside)));
-}
-
-static inline void prefill_hide(const fused_prefill_state *st, int n_keys)
-{
-    for (int vec = 0; vec < st->n_vec; ++vec) {
-        const int32_t *const begins = st->block_begin + vec * LANES;
-        const int32_t *const ends = st->block_end + vec * LANES;
-        const __m256i begin = _mm256_load_si256((const __m256i *)(const void *)begins);
-        const __m256i end = _mm256_load_si256((const __m256i *)(const void *)ends);
-        float *const s = st->s_t + vec * LANES;
-        int last_begin = 0;
-        int first_end = n_keys;
-        for (int r = 0; r < LANES; ++r) {
-            last_begin = begins[r] > last_begin ? begins[r] : last_begin;
-            first_end = ends[r] < first_end ? ends[r] : first_end;
-        }
-        for (int j = 0; j < last_begin; ++j)
-            prefill_hide_key(s + j * WIDTH, begin, end, j);
-        for (int j = first_end; j < n_keys; ++j)
-            prefill_hide_key(s + j * WIDTH, begin, end, j);
+    const int32_t *const begins = st->block_begin + span->vec * LANES;
+    const int32_t *const ends = st->block_end + span->vec * LANES;
+    const __m256i begin = _mm256_load_si256((const __m256i *)(const void *)begins);
+    const __m256i end = _mm256_load_si256((const __m256i *)(const void *)ends);
+    __m256 max = _mm256_load_ps(st->block_max + span->vec * LANES);
+    for (int j = span->begin; j < span->end; ++j) {
+        float *const s = st->s_t + j * WIDTH + span->vec * LANES;
+        const __m256i key = _mm256_set1_epi32(j);
+        const __m256i inside =
+            _mm256_andnot_si256(_mm256_cmpgt_epi32(begin, key), _mm256_cmpgt_epi32(end, key));
+        const __m256 score = _mm256_blendv_ps(_mm256_set1_ps(-INFINITY), _mm256_load_ps(s),
+                                              _mm256_castsi256_ps(inside));
+        _mm256_store_ps(s, score);
+        max = _mm256_max_ps(score, max); /* a NaN score leaves max as it is */
     }
+    _mm256_store_ps(st->block_max + span->vec * LANES, max);
 }
 
 /* Adds the bias to one vector of scores, or hides them where it is -inf, whatever the score is. */
@@ -120,55 +107,46 @@ SATTN_INLINE __m256 prefill_bias_keys(const fused_strip *strip, int r, int64_t a
 }
 
 static inline void prefill_bias_shared(const fused_prefill_state *st, const fused_strip *strip,
-                                       const fused_block *block)
+                                       const fused_block *block, const fused_span *span)
 {
-    for (int j = 0; j < block->n_keys; ++j) {
+    for (int j = span->begin; j < span->end; ++j) {
         const float value = fused_strip_bias(strip, 0, (block->first + j) * block->mask_key_stride);
-        for (int vec = 0; vec < st->n_vec; ++vec)
-            prefill_add_bias(st->s_t + j * WIDTH + vec * LANES, _mm256_set1_ps(value));
+        prefill_add_bias(st->s_t + j * WIDTH + span->vec * LANES, _mm256_set1_ps(value));
     }
 }
 
-static inline void prefill_bias_rows(const fused_prefill_state *st, const fused_strip *strip,
-                                     const fused_block *block, int vec)
+static inline void prefill_bias(const fused_prefill_state *st, const fused_strip *strip,
+                                const fused_block *block, const fused_span *span)
 {
-    for (int first = 0; first < block->n_keys; first += LANES) {
+    if (strip->mask_is_shared) {
+        prefill_bias_shared(st, strip, block, span);
+        return;
+    }
+    for (int first = span->begin; first < span->end; first += LANES) {
         const int64_t at = (block->first + first) * block->mask_key_stride;
-        const int n = block->n_keys - first < LANES ? block->n_keys - first : LANES;
+        const int n = span->end - first < LANES ? span->end - first : LANES;
         __m256 tile[8];
         SATTN_UNROLL(8)
         for (int r = 0; r < 8; ++r)
             tile[r] = block->mask_key_stride
-                          ? prefill_bias_keys(strip, vec * LANES + r, at, n)
-                          : _mm256_set1_ps(fused_strip_bias(strip, vec * LANES + r, 0));
+                          ? prefill_bias_keys(strip, span->vec * LANES + r, at, n)
+                          : _mm256_set1_ps(fused_strip_bias(strip, span->vec * LANES + r, 0));
         vec_transpose_f32x8(tile);
         SATTN_UNROLL(8)
         for (int i = 0; i < 8; ++i) {
             if (i >= n)
                 break;
-            prefill_add_bias(st->s_t + (first + i) * WIDTH + vec * LANES, tile[i]);
+            prefill_add_bias(st->s_t + (first + i) * WIDTH + span->vec * LANES, tile[i]);
         }
     }
 }
 
-static inline void prefill_bias(const fused_prefill_state *st, const fused_strip *strip,
-                                const fused_block *block)
+static inline void prefill_maximum(const fused_prefill_state *st, const fused_span *span)
 {
-    if (strip->mask_is_shared)
-        prefill_bias_shared(st, strip, block);
-    else
-        for (int vec = 0; vec < st->n_vec; ++vec)
-            prefill_bias_rows(st, strip, block, vec);
-}
-
-static inline void prefill_maximum(const fused_prefill_state *st, int n_keys)
-{
-    for (int vec = 0; vec < st->n_vec; ++vec) {
-        __m256 max = _mm256_set1_ps(-INFINITY);
-        for (int j = 0; j < n_keys; ++j)
-            max = _mm256_max_ps(_mm256_load_ps(st->s_t + j * WIDTH + vec * LANES), max);
-        _mm256_store_ps(st->block_max + vec * LANES, max);
-    }
+    __m256 max = _mm256_set1_ps(-INFINITY);
+    for (int j = span->begin; j < span->end; ++j)
+        max = _mm256_max_ps(_mm256_load_ps(st->s_t + j * WIDTH + span->vec * LANES), max);
+    _mm256_store_ps(st->block_max + span->vec * LANES, max);
 }
 
 /* Raises m where the block asks for it, rescales what was summed under the old one, and returns
@@ -199,55 +177,37 @@ SATTN_INLINE __m256 prefill_raise_max(const fused_prefill_state *st, int vec)
     return _mm256_and_ps(max, _mm256_cmp_ps(max, lowest, _CMP_NEQ_UQ));
 }
 
-/* Weights of n_vec vectors of rows at each of n_keys keys, added to sum[key][vec]. All are loaded
- * before the first is stored: the loads then do not wait for the stores in between. */
-SATTN_INLINE void prefill_weigh_keys(float *s, const __m256 base[2], __m256 sum[2][2], int n_keys,
-                                     int n_vec)
+/* Weights of n_keys keys, added to the sums of even and odd keys in turn. All are loaded before the
+ * first is stored: the loads then do not wait for the stores in between. */
+SATTN_INLINE void prefill_weigh_keys(float *s, __m256 base, __m256 sum[2], const int n_keys)
 {
-    __m256 p[4];
+    __m256 p[VEC_EACH];
     SATTN_UNROLL(4)
-    for (int i = 0; i < n_keys * n_vec; ++i)
-        p[i] = _mm256_sub_ps(_mm256_load_ps(s + i / n_vec * WIDTH + i % n_vec * LANES),
-                             base[i % n_vec]);
+    for (int j = 0; j < n_keys; ++j)
+        p[j] = _mm256_sub_ps(_mm256_load_ps(s + j * WIDTH), base);
+    vec_exp_each_f32x8(p, n_keys);
     SATTN_UNROLL(4)
-    for (int i = 0; i < n_keys * n_vec; ++i)
-        p[i] = vec_exp_f32x8(p[i]);
-    SATTN_UNROLL(4)
-    for (int i = 0; i < n_keys * n_vec; ++i) {
-        _mm256_store_ps(s + i / n_vec * WIDTH + i % n_vec * LANES, p[i]);
-        sum[i / n_vec][i % n_vec] = _mm256_add_ps(sum[i / n_vec][i % n_vec], p[i]);
+    for (int j = 0; j < n_keys; ++j) {
+        _mm256_store_ps(s + j * WIDTH, p[j]);
+        sum[j % 2] = _mm256_add_ps(sum[j % 2], p[j]);
     }
 }
 
-/* Even and odd keys have a sum each, whatever n_keys is: hidden keys at the end change no bits. */
-SATTN_INLINE void prefill_weigh_vectors(const fused_prefill_state *st, int n_keys, int n_vec)
+/* Every other key has a sum of its own, whatever the span: hidden keys at its ends change no bits.
+ */
+static inline void prefill_weigh(const fused_prefill_state *st, const fused_span *span)
 {
-    __m256 base[2], sum[2][2];
-    SATTN_UNROLL(2)
-    for (int vec = 0; vec < n_vec; ++vec) {
-        base[vec] = prefill_raise_max(st, vec);
-        sum[0][vec] = sum[1][vec] = _mm256_setzero_ps();
-    }
-    float *s = st->s_t;
-    int j = 0;
-    for (; j + 2 <= n_keys; j += 2, s += (ptrdiff_t)2 * WIDTH)
-        prefill_weigh_keys(s, base, sum, 2, n_vec);
-    if (j < n_keys)
-        prefill_weigh_keys(s, base, sum, 1, n_vec);
-    SATTN_UNROLL(2)
-    for (int vec = 0; vec < n_vec; ++vec) {
-        float *const row_sum = st->row_sum + vec * LANES;
-        const __m256 block_sum = _mm256_add_ps(sum[0][vec], sum[1][vec]);
-        _mm256_store_ps(row_sum, _mm256_add_ps(_mm256_load_ps(row_sum), block_sum));
-    }
-}
-
-static inline void prefill_weigh(const fused_prefill_state *st, int n_keys)
-{
-    if (st->n_vec == 2)
-        prefill_weigh_vectors(st, n_keys, 2);
-    else
-        prefill_weigh_vectors(st, n_keys, 1);
+    const __m256 base = prefill_raise_max(st, span->vec);
+    __m256 sum[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+    float *s = st->s_t + span->begin * WIDTH + span->vec * LANES;
+    int left = span->end - span->begin;
+    SATTN_NO_UNROLL
+    for (; left >= 2; left -= 2, s += (ptrdiff_t)2 * WIDTH)
+        prefill_weigh_keys(s, base, sum, 2);
+    if (left > 0)
+        prefill_weigh_keys(s, base, sum, 1);
+    float *const row_sum = st->row_sum + span->vec * LANES;
+    _mm256_store_ps(row_sum, _mm256_add_ps(_mm256_load_ps(row_sum), _mm256_add_ps(sum[0], sum[1])));
 }
 
 static inline void prefill_store(const fused_prefill_state *st, const fused_strip *strip)

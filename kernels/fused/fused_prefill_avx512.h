@@ -17,11 +17,12 @@ enum {
     WIDTH = 2 * LANES,
 };
 
-/* Columns x .. x + 15 of one vector of rows: lane r of row x of `to` is scale * rows[r][x]. */
-SATTN_INLINE void prefill_pack_tile(float *to, const float *const *rows, int64_t x, int64_t d,
+/* Columns x .. x + n - 1 of one vector of rows, 1 <= n <= 16: lane r of row x of `to` is scale *
+ * rows[r][x]. */
+SATTN_INLINE void prefill_pack_tile(float *to, const float *const *rows, int64_t x, int64_t n,
                                     __m512 scale)
 {
-    const __mmask16 tail = vec_tail_m16(d - x);
+    const __mmask16 tail = vec_tail_m16(n);
     __m512 tile[16];
     SATTN_UNROLL(16)
     for (int r = 0; r < 16; ++r)
@@ -29,50 +30,53 @@ SATTN_INLINE void prefill_pack_tile(float *to, const float *const *rows, int64_t
     vec_transpose_f32x16(tile);
     SATTN_UNROLL(16)
     for (int i = 0; i < 16; ++i)
-        if (x + i < d)
+        if (i < n)
             _mm512_store_ps(to + (x + i) * WIDTH, tile[i]);
 }
 
 static inline void prefill_pack(const fused_prefill_state *st, const fused_strip *strip,
                                 float scale)
 {
-    for (int vec = 0; vec < st->n_vec; ++vec)
-        for (int64_t x = 0; x < st->d; x += LANES)
-            prefill_pack_tile(st->q_t + vec * LANES, strip->q + vec * LANES, x, st->d,
-                              _mm512_set1_ps(scale));
-}
-
-static inline void prefill_slope(const fused_prefill_state *st, int n_keys)
-{
+    const __m512 scales = _mm512_set1_ps(scale);
     for (int vec = 0; vec < st->n_vec; ++vec) {
-        const __m512 slope = _mm512_load_ps(st->slope + vec * LANES);
-        const __m512 position = _mm512_load_ps(st->position + vec * LANES);
-        float *s = st->s_t + vec * LANES;
-        for (int j = 0; j < n_keys; ++j, s += WIDTH) {
-            const __m512 key = _mm512_set1_ps((float)j);
-            const __m512 distance = _mm512_abs_ps(_mm512_sub_ps(position, key));
-            _mm512_store_ps(s, _mm512_fmadd_ps(slope, distance, _mm512_load_ps(s)));
-        }
+        float *const to = st->q_t + vec * LANES;
+        const float *const *const rows = strip->q + vec * LANES;
+        int64_t x = 0;
+        for (; x + LANES <= st->d; x += LANES)
+            prefill_pack_tile(to, rows, x, LANES, scales);
+        if (x < st->d)
+            prefill_pack_tile(to, rows, x, st->d - x, scales);
     }
 }
 
-static inline void prefill_hide(const fused_prefill_state *st, int n_keys)
+static inline void prefill_slope(const fused_prefill_state *st, const fused_span *span)
 {
-    for (int vec = 0; vec < st->n_vec; ++vec) {
-        const __m512i begin = _mm512_load_si512(st->block_begin + vec * LANES);
-        const __m512i end = _mm512_load_si512(st->block_end + vec * LANES);
-        const int last_begin = _mm512_reduce_max_epi32(begin);
-        for (int j = 0; j < last_begin; ++j) {
-            const __mmask16 hidden = _mm512_cmpgt_epi32_mask(begin, _mm512_set1_epi32(j));
-            _mm512_mask_store_ps(st->s_t + j * WIDTH + vec * LANES, hidden,
-                                 _mm512_set1_ps(-INFINITY));
-        }
-        for (int j = _mm512_reduce_min_epi32(end); j < n_keys; ++j) {
-            const __mmask16 hidden = _mm512_cmple_epi32_mask(end, _mm512_set1_epi32(j));
-            _mm512_mask_store_ps(st->s_t + j * WIDTH + vec * LANES, hidden,
-                                 _mm512_set1_ps(-INFINITY));
-        }
+    const __m512 slope = _mm512_load_ps(st->slope + span->vec * LANES);
+    const __m512 position = _mm512_load_ps(st->position + span->vec * LANES);
+    for (int j = span->begin; j < span->end; ++j) {
+        float *const s = st->s_t + j * WIDTH + span->vec * LANES;
+        const __m512 key = _mm512_set1_ps((float)j);
+        const __m512 distance = _mm512_abs_ps(_mm512_sub_ps(position, key));
+        _mm512_store_ps(s, _mm512_fmadd_ps(slope, distance, _mm512_load_ps(s)));
     }
+}
+
+static inline void prefill_hide(const fused_prefill_state *st, const fused_span *span)
+{
+    const __m512i begin = _mm512_load_si512(st->block_begin + span->vec * LANES);
+    const __m512i end = _mm512_load_si512(st->block_end + span->vec * LANES);
+    __m512 max = _mm512_load_ps(st->block_max + span->vec * LANES);
+    for (int j = span->begin; j < span->end; ++j) {
+        float *const s = st->s_t + j * WIDTH + span->vec * LANES;
+        const __m512i key = _mm512_set1_epi32(j);
+        const __mmask16 visible =
+            _mm512_mask_cmpgt_epi32_mask(_mm512_cmple_epi32_mask(begin, key), end, key);
+        const __m512 score =
+            _mm512_mask_mov_ps(_mm512_set1_ps(-INFINITY), visible, _mm512_load_ps(s));
+        _mm512_store_ps(s, score);
+        max = _mm512_max_ps(score, max); /* a NaN score leaves max as it is */
+    }
+    _mm512_store_ps(st->block_max + span->vec * LANES, max);
 }
 
 /* Adds the bias to one vector of scores, or hides them where it is -inf, whatever the score is. */
@@ -98,55 +102,46 @@ SATTN_INLINE __m512 prefill_bias_keys(const fused_strip *strip, int r, int64_t a
 }
 
 static inline void prefill_bias_shared(const fused_prefill_state *st, const fused_strip *strip,
-                                       const fused_block *block)
+                                       const fused_block *block, const fused_span *span)
 {
-    for (int j = 0; j < block->n_keys; ++j) {
+    for (int j = span->begin; j < span->end; ++j) {
         const float value = fused_strip_bias(strip, 0, (block->first + j) * block->mask_key_stride);
-        for (int vec = 0; vec < st->n_vec; ++vec)
-            prefill_add_bias(st->s_t + j * WIDTH + vec * LANES, _mm512_set1_ps(value));
+        prefill_add_bias(st->s_t + j * WIDTH + span->vec * LANES, _mm512_set1_ps(value));
     }
 }
 
-static inline void prefill_bias_rows(const fused_prefill_state *st, const fused_strip *strip,
-                                     const fused_block *block, int vec)
+static inline void prefill_bias(const fused_prefill_state *st, const fused_strip *strip,
+                                const fused_block *block, const fused_span *span)
 {
-    for (int first = 0; first < block->n_keys; first += LANES) {
+    if (strip->mask_is_shared) {
+        prefill_bias_shared(st, strip, block, span);
+        return;
+    }
+    for (int first = span->begin; first < span->end; first += LANES) {
         const int64_t at = (block->first + first) * block->mask_key_stride;
-        const int n = block->n_keys - first < LANES ? block->n_keys - first : LANES;
+        const int n = span->end - first < LANES ? span->end - first : LANES;
         __m512 tile[16];
         SATTN_UNROLL(16)
         for (int r = 0; r < 16; ++r)
             tile[r] = block->mask_key_stride
-                          ? prefill_bias_keys(strip, vec * LANES + r, at, vec_tail_m16(n))
-                          : _mm512_set1_ps(fused_strip_bias(strip, vec * LANES + r, 0));
+                          ? prefill_bias_keys(strip, span->vec * LANES + r, at, vec_tail_m16(n))
+                          : _mm512_set1_ps(fused_strip_bias(strip, span->vec * LANES + r, 0));
         vec_transpose_f32x16(tile);
         SATTN_UNROLL(16)
         for (int i = 0; i < 16; ++i) {
             if (i >= n)
                 break;
-            prefill_add_bias(st->s_t + (first + i) * WIDTH + vec * LANES, tile[i]);
+            prefill_add_bias(st->s_t + (first + i) * WIDTH + span->vec * LANES, tile[i]);
         }
     }
 }
 
-static inline void prefill_bias(const fused_prefill_state *st, const fused_strip *strip,
-                                const fused_block *block)
+static inline void prefill_maximum(const fused_prefill_state *st, const fused_span *span)
 {
-    if (strip->mask_is_shared)
-        prefill_bias_shared(st, strip, block);
-    else
-        for (int vec = 0; vec < st->n_vec; ++vec)
-            prefill_bias_rows(st, strip, block, vec);
-}
-
-static inline void prefill_maximum(const fused_prefill_state *st, int n_keys)
-{
-    for (int vec = 0; vec < st->n_vec; ++vec) {
-        __m512 max = _mm512_set1_ps(-INFINITY);
-        for (int j = 0; j < n_keys; ++j)
-            max = _mm512_max_ps(_mm512_load_ps(st->s_t + j * WIDTH + vec * LANES), max);
-        _mm512_store_ps(st->block_max + vec * LANES, max);
-    }
+    __m512 max = _mm512_set1_ps(-INFINITY);
+    for (int j = span->begin; j < span->end; ++j)
+        max = _mm512_max_ps(_mm512_load_ps(st->s_t + j * WIDTH + span->vec * LANES), max);
+    _mm512_store_ps(st->block_max + span->vec * LANES, max);
 }
 
 /* Raises m where the block asks for it, rescales what was summed under the old one, and returns
@@ -179,77 +174,69 @@ SATTN_INLINE __m512 prefill_raise_max(const fused_prefill_state *st, int vec)
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(max, lowest, _CMP_NEQ_UQ), max);
 }
 
-/* Weights of n_vec vectors of rows at each of n_keys keys, added to sum[key][vec]. All are loaded
- * before the first is stored: the loads then do not wait for the stores in between. */
-SATTN_INLINE void prefill_weigh_keys(float *s, const __m512 base[2], __m512 sum[2][2], int n_keys,
-                                     int n_vec)
+/* Weights of n_keys keys, added to the sums of even and odd keys in turn. All are loaded before the
+ * first is stored: the loads then do not wait for the stores in between. */
+SATTN_INLINE void prefill_weigh_keys(float *s, __m512 base, __m512 sum[2], const int n_keys)
 {
-    __m512 p[4];
+    __m512 p[VEC_EACH];
     SATTN_UNROLL(4)
-    for (int i = 0; i < n_keys * n_vec; ++i)
-        p[i] = _mm512_sub_ps(_mm512_load_ps(s + i / n_vec * WIDTH + i % n_vec * LANES),
-                             base[i % n_vec]);
+    for (int j = 0; j < n_keys; ++j)
+        p[j] = _mm512_sub_ps(_mm512_load_ps(s + j * WIDTH), base);
+    vec_exp_each_f32x16(p, n_keys);
     SATTN_UNROLL(4)
-    for (int i = 0; i < n_keys * n_vec; ++i)
-        p[i] = vec_exp_f32x16(p[i]);
-    SATTN_UNROLL(4)
-    for (int i = 0; i < n_keys * n_vec; ++i) {
-        _mm512_store_ps(s + i / n_vec * WIDTH + i % n_vec * LANES, p[i]);
-        sum[i / n_vec][i % n_vec] = _mm512_add_ps(sum[i / n_vec][i % n_vec], p[i]);
+    for (int j = 0; j < n_keys; ++j) {
+        _mm512_store_ps(s + j * WIDTH, p[j]);
+        sum[j % 2] = _mm512_add_ps(sum[j % 2], p[j]);
     }
 }
 
-/* Even and odd keys have a sum each, whatever n_keys is: hidden keys at the end change no bits. */
-SATTN_INLINE void prefill_weigh_vectors(const fused_prefill_state *st, int n_keys, int n_vec)
+/* Every other key has a sum of its own, whatever the span: hidden keys at its ends change no bits.
+ */
+static inline void prefill_weigh(const fused_prefill_state *st, const fused_span *span)
 {
-    __m512 base[2], sum[2][2];
-    SATTN_UNROLL(2)
-    for (int vec = 0; vec < n_vec; ++vec) {
-        base[vec] = prefill_raise_max(st, vec);
-        sum[0][vec] = sum[1][vec] = _mm512_setzero_ps();
-    }
-    float *s = st->s_t;
-    int j = 0;
-    for (; j + 2 <= n_keys; j += 2, s += (ptrdiff_t)2 * WIDTH)
-        prefill_weigh_keys(s, base, sum, 2, n_vec);
-    if (j < n_keys)
-        prefill_weigh_keys(s, base, sum, 1, n_vec);
-    SATTN_UNROLL(2)
-    for (int vec = 0; vec < n_vec; ++vec) {
-        float *const row_sum = st->row_sum + vec * LANES;
-        const __m512 block_sum = _mm512_add_ps(sum[0][vec], sum[1][vec]);
-        _mm512_store_ps(row_sum, _mm512_add_ps(_mm512_load_ps(row_sum), block_sum));
-    }
+    const __m512 base = prefill_raise_max(st, span->vec);
+    __m512 sum[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+    float *s = st->s_t + span->begin * WIDTH + span->vec * LANES;
+    int left = span->end - span->begin;
+    SATTN_NO_UNROLL
+    for (; left >= VEC_EACH; left -= VEC_EACH, s += (ptrdiff_t)VEC_EACH * WIDTH)
+        prefill_weigh_keys(s, base, sum, VEC_EACH);
+    SATTN_NO_UNROLL
+    for (; left >= 2; left -= 2, s += (ptrdiff_t)2 * WIDTH)
+        prefill_weigh_keys(s, base, sum, 2);
+    if (left > 0)
+        prefill_weigh_keys(s, base, sum, 1);
+    float *const row_sum = st->row_sum + span->vec * LANES;
+    _mm512_store_ps(row_sum, _mm512_add_ps(_mm512_load_ps(row_sum), _mm512_add_ps(sum[0], sum[1])));
 }
 
-static inline void prefill_weigh(const fused_prefill_state *st, int n_keys)
+/* Columns y .. y + n - 1 of one vector of rows, 1 <= n <= 16. */
+SATTN_INLINE void prefill_store_tile(const fused_prefill_state *st, const fused_strip *strip,
+                                     int vec, int64_t y, int64_t n)
 {
-    if (st->n_vec == 2)
-        prefill_weigh_vectors(st, n_keys, 2);
-    else
-        prefill_weigh_vectors(st, n_keys, 1);
+    const __m512 factor = _mm512_load_ps(st->factor + vec * LANES);
+    const float *const o_t = st->o_t + y * WIDTH + vec * LANES;
+    const __mmask16 tail = vec_tail_m16(n);
+    __m512 tile[16];
+    SATTN_UNROLL(16)
+    for (int i = 0; i < 16; ++i)
+        tile[i] =
+            i < n ? _mm512_mul_ps(factor, _mm512_load_ps(o_t + i * WIDTH)) : _mm512_setzero_ps();
+    vec_transpose_f32x16(tile);
+    SATTN_UNROLL(16)
+    for (int r = 0; r < 16; ++r)
+        if (vec * LANES + r < strip->n_rows)
+            vec_store_tail_f32x16(strip->o[vec * LANES + r] + y, tail, tile[r]);
 }
 
 static inline void prefill_store(const fused_prefill_state *st, const fused_strip *strip)
 {
     for (int vec = 0; vec < st->n_vec; ++vec) {
-        const int first = vec * LANES;
-        const __m512 factor = _mm512_load_ps(st->factor + first);
-        for (int64_t y = 0; y < st->d_v; y += LANES) {
-            const __mmask16 tail = vec_tail_m16(st->d_v - y);
-            __m512 tile[16];
-            SATTN_UNROLL(16)
-            for (int i = 0; i < 16; ++i)
-                tile[i] =
-                    y + i < st->d_v
-                        ? _mm512_mul_ps(factor, _mm512_load_ps(st->o_t + (y + i) * WIDTH + first))
-                        : _mm512_setzero_ps();
-            vec_transpose_f32x16(tile);
-            SATTN_UNROLL(16)
-            for (int r = 0; r < 16; ++r)
-                if (first + r < strip->n_rows)
-                    vec_store_tail_f32x16(strip->o[first + r] + y, tail, tile[r]);
-        }
+        int64_t y = 0;
+        for (; y + LANES <= st->d_v; y += LANES)
+            prefill_store_tile(st, strip, vec, y, LANES);
+        if (y < st->d_v)
+            prefill_store_tile(st, strip, vec, y, st->d_v - y);
     }
 }
 

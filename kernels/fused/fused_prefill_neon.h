@@ -35,34 +35,35 @@ static inline void prefill_pack(const fused_prefill_state *st, const fused_strip
         }
 }
 
-static inline void prefill_slope(const fused_prefill_state *st, int n_keys)
+static inline void prefill_slope(const fused_prefill_state *st, const fused_span *span)
 {
-    for (int r = 0; r < st->n_vec * LANES; r += VEC) {
+    for (int r = span->vec * LANES; r < (span->vec + 1) * LANES; r += VEC) {
         const float32x4_t slope = vld1q_f32(st->slope + r);
         const float32x4_t position = vld1q_f32(st->position + r);
-        float *s = st->s_t + r;
-        for (int j = 0; j < n_keys; ++j, s += WIDTH) {
+        for (int j = span->begin; j < span->end; ++j) {
+            float *const s = st->s_t + j * WIDTH + r;
             const float32x4_t key = vdupq_n_f32((float)j);
             vst1q_f32(s, vfmaq_f32(vld1q_f32(s), slope, vabdq_f32(position, key)));
         }
     }
 }
 
-static inline void prefill_hide(const fused_prefill_state *st, int n_keys)
+static inline void prefill_hide(const fused_prefill_state *st, const fused_span *span)
 {
     const float32x4_t hidden = vdupq_n_f32(-INFINITY);
-    for (int r = 0; r < st->n_vec * LANES; r += VEC) {
+    for (int r = span->vec * LANES; r < (span->vec + 1) * LANES; r += VEC) {
         const int32x4_t begin = vld1q_s32(st->block_begin + r);
         const int32x4_t end = vld1q_s32(st->block_end + r);
-        const int last_begin = vmaxvq_s32(begin);
-        for (int j = 0; j < last_begin; ++j) {
+        float32x4_t max = vld1q_f32(st->block_max + r);
+        for (int j = span->begin; j < span->end; ++j) {
             float *const s = st->s_t + j * WIDTH + r;
-            vst1q_f32(s, vbslq_f32(vcgtq_s32(begin, vdupq_n_s32(j)), hidden, vld1q_f32(s)));
+            const int32x4_t key = vdupq_n_s32(j);
+            const uint32x4_t is_inside = vandq_u32(vcleq_s32(begin, key), vcgtq_s32(end, key));
+            const float32x4_t score = vbslq_f32(is_inside, vld1q_f32(s), hidden);
+            vst1q_f32(s, score);
+            max = vmaxnmq_f32(max, score);
         }
-        for (int j = vminvq_s32(end); j < n_keys; ++j) {
-            float *const s = st->s_t + j * WIDTH + r;
-            vst1q_f32(s, vbslq_f32(vcgtq_s32(end, vdupq_n_s32(j)), vld1q_f32(s), hidden));
-        }
+        vst1q_f32(st->block_max + r, max);
     }
 }
 
@@ -100,13 +101,13 @@ static inline void load_bias(float32x4_t bias[4], const fused_strip *strip, int 
 }
 
 static inline void prefill_bias(const fused_prefill_state *st, const fused_strip *strip,
-                                const fused_block *block)
+                                const fused_block *block, const fused_span *span)
 {
     const float32x4_t hidden = vdupq_n_f32(-INFINITY);
     const int64_t key_stride = block->mask_key_stride;
-    for (int r = 0; r < st->n_vec * LANES; r += VEC) {
-        for (int j = 0; j < block->n_keys; j += 4) {
-            const int n = block->n_keys - j < 4 ? block->n_keys - j : 4;
+    for (int r = span->vec * LANES; r < (span->vec + 1) * LANES; r += VEC) {
+        for (int j = span->begin; j < span->end; j += 4) {
+            const int n = span->end - j < 4 ? span->end - j : 4;
             float32x4_t bias[4];
             load_bias(bias, strip, r, (block->first + j) * key_stride, key_stride ? n : 1);
             for (int u = 0; u < n; ++u) {
@@ -119,18 +120,17 @@ static inline void prefill_bias(const fused_prefill_state *st, const fused_strip
     }
 }
 
-static inline void prefill_maximum(const fused_prefill_state *st, int n_keys)
+static inline void prefill_maximum(const fused_prefill_state *st, const fused_span *span)
 {
-    for (int r = 0; r < st->n_vec * LANES; r += LANES) {
-        float32x4_t max0 = vdupq_n_f32(-INFINITY);
-        float32x4_t max1 = max0;
-        for (int j = 0; j < n_keys; ++j) {
-            max0 = vmaxnmq_f32(max0, vld1q_f32(st->s_t + j * WIDTH + r));
-            max1 = vmaxnmq_f32(max1, vld1q_f32(st->s_t + j * WIDTH + r + VEC));
-        }
-        vst1q_f32(st->block_max + r, max0);
-        vst1q_f32(st->block_max + r + VEC, max1);
+    const int r = span->vec * LANES;
+    float32x4_t max0 = vdupq_n_f32(-INFINITY);
+    float32x4_t max1 = max0;
+    for (int j = span->begin; j < span->end; ++j) {
+        max0 = vmaxnmq_f32(max0, vld1q_f32(st->s_t + j * WIDTH + r));
+        max1 = vmaxnmq_f32(max1, vld1q_f32(st->s_t + j * WIDTH + r + VEC));
     }
+    vst1q_f32(st->block_max + r, max0);
+    vst1q_f32(st->block_max + r + VEC, max1);
 }
 
 /* Raises m of rows r .. r + 3 where the block exceeds it by the threshold. */
@@ -159,36 +159,35 @@ SATTN_INLINE float32x4_t weigh_one(float *s, float32x4_t m)
     return p;
 }
 
-static inline void prefill_weigh(const fused_prefill_state *st, int n_keys)
+static inline void prefill_weigh(const fused_prefill_state *st, const fused_span *span)
 {
-    for (int r = 0; r < st->n_vec * LANES; r += LANES) {
-        float32x4_t m[2];
-        float32x4_t sum[2];
-        SATTN_UNROLL(2)
-        for (int c = 0; c < 2; ++c) {
-            raise_reference(st, r + c * VEC);
-            /* Where nothing but -inf was seen yet, exp(-inf - 0) is the 0 that is wanted. */
-            m[c] = vld1q_f32(st->row_max + r + c * VEC);
-            m[c] = vbslq_f32(vceqq_f32(m[c], vdupq_n_f32(-INFINITY)), vdupq_n_f32(0.0f), m[c]);
-            sum[c] = vdupq_n_f32(0.0f);
-        }
-        float *s = st->s_t + r;
-        int left = n_keys;
-        SATTN_NO_UNROLL
-        for (; left >= 2; left -= 2, s += 2 * WIDTH) {
-            const float32x4_t p0 = weigh_one(s, m[0]);
-            const float32x4_t p1 = weigh_one(s + VEC, m[1]);
-            SATTN_KEEP_ORDER(); /* four at once would leave constants no registers */
-            sum[0] = vaddq_f32(vaddq_f32(sum[0], p0), weigh_one(s + WIDTH, m[0]));
-            sum[1] = vaddq_f32(vaddq_f32(sum[1], p1), weigh_one(s + WIDTH + VEC, m[1]));
-        }
-        SATTN_UNROLL(2)
-        for (int c = 0; c < 2; ++c) {
-            if (left > 0)
-                sum[c] = vaddq_f32(sum[c], weigh_one(s + c * VEC, m[c]));
-            float *const row_sum = st->row_sum + r + c * VEC;
-            vst1q_f32(row_sum, vaddq_f32(vld1q_f32(row_sum), sum[c]));
-        }
+    const int r = span->vec * LANES;
+    float32x4_t m[2];
+    float32x4_t sum[2];
+    SATTN_UNROLL(2)
+    for (int c = 0; c < 2; ++c) {
+        raise_reference(st, r + c * VEC);
+        /* Where nothing but -inf was seen yet, exp(-inf - 0) is the 0 that is wanted. */
+        m[c] = vld1q_f32(st->row_max + r + c * VEC);
+        m[c] = vbslq_f32(vceqq_f32(m[c], vdupq_n_f32(-INFINITY)), vdupq_n_f32(0.0f), m[c]);
+        sum[c] = vdupq_n_f32(0.0f);
+    }
+    float *s = st->s_t + span->begin * WIDTH + r;
+    int left = span->end - span->begin;
+    SATTN_NO_UNROLL
+    for (; left >= 2; left -= 2, s += 2 * WIDTH) {
+        const float32x4_t p0 = weigh_one(s, m[0]);
+        const float32x4_t p1 = weigh_one(s + VEC, m[1]);
+        SATTN_KEEP_ORDER(); /* four at once would leave constants no registers */
+        sum[0] = vaddq_f32(vaddq_f32(sum[0], p0), weigh_one(s + WIDTH, m[0]));
+        sum[1] = vaddq_f32(vaddq_f32(sum[1], p1), weigh_one(s + WIDTH + VEC, m[1]));
+    }
+    SATTN_UNROLL(2)
+    for (int c = 0; c < 2; ++c) {
+        if (left > 0)
+            sum[c] = vaddq_f32(sum[c], weigh_one(s + c * VEC, m[c]));
+        float *const row_sum = st->row_sum + r + c * VEC;
+        vst1q_f32(row_sum, vaddq_f32(vld1q_f32(row_sum), sum[c]));
     }
 }
 

@@ -24,8 +24,8 @@ typedef struct fused_strip {
     const uint8_t *mask_bool[SATTN_TILE_QUERIES_MAX];
     const float *mask_add[SATTN_TILE_QUERIES_MAX];
     int64_t stat[SATTN_TILE_QUERIES_MAX]; /* index into row_max and row_sum */
-    /* ALiBi: what the distance to a key is multiplied by, minus the slope of the head, and where
-     * the query stands among the keys. */
+    /* With ALiBi: what the distance to a key is multiplied by, minus the slope of the head, and
+     * where the query stands among the keys. */
     float slope[SATTN_TILE_QUERIES_MAX];
     int64_t position[SATTN_TILE_QUERIES_MAX];
     /* What length, causal limit and window leave of the keys [j0, j1). A row that they leave none
@@ -52,8 +52,10 @@ static inline void fused_strip_row(fused_strip *s, const sattn_fused_args *a, in
     s->mask_bool[r] = sattn_mask_bool_row(&a->visible, g, i);
     s->mask_add[r] = sattn_mask_add_row(&a->visible, g, i);
     s->stat[r] = g * a->stat_group_stride + i;
-    s->slope[r] = a->visible.alibi_slopes ? -a->visible.alibi_slopes[g] : 0.0f;
-    s->position[r] = sattn_add_held(a->visible.causal_offset, i);
+    if (a->visible.alibi_slopes) {
+        s->slope[r] = -a->visible.alibi_slopes[g];
+        s->position[r] = sattn_add_held(a->visible.causal_offset, i);
+    }
     s->key_begin[r] = begin < end ? begin : a->j1;
     s->key_end[r] = begin < end ? end : a->j0;
     s->key_begin_min = s->key_begin[r] < s->key_begin_min ? s->key_begin[r] : s->key_begin_min;

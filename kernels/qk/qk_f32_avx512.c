@@ -46,8 +46,8 @@ static void pack(float *panel, const float *k, int64_t k_stride, int n_keys, int
 SATTN_INLINE void tile_step(__m512 acc[TILE_ROWS][2], const float *const q[TILE_ROWS], int64_t x,
                             const float *k, const int n_rows, const int n_vec)
 {
-    const __m512 k0 = _mm512_load_ps(k);
-    const __m512 k1 = n_vec == 2 ? _mm512_load_ps(k + LANES) : k0;
+    const __m512 k0 = vec_in_register_f32x16(_mm512_load_ps(k));
+    const __m512 k1 = n_vec == 2 ? vec_in_register_f32x16(_mm512_load_ps(k + LANES)) : k0;
     SATTN_UNROLL(8)
     for (int r = 0; r < n_rows; ++r) {
         const __m512 q_all = _mm512_set1_ps(q[r][x]);

@@ -5,7 +5,7 @@
  * Flat     16 rows of n columns are n whole vectors. A vector in which a row ends takes maximum and
  *          factor of the next row behind it. Maxima and sums go by rows, for all 16 at once, and
  *          end in one transposed reduction. */
-#include "kernels/softmax/softmax_rows_avx512.h"
+#include "kernels/softmax/softmax_turn_avx512.h"
 
 sattn_softmax_fn sattn_softmax_f32_avx512;
 
@@ -51,6 +51,33 @@ SATTN_INLINE __m512 flat_maxima(const float *s, int64_t n)
     return max_of_rows(top);
 }
 
+/* The weights of n vectors, at most VEC_EACH, the last of them relative to a base of its own. The
+ * lines that lie `ahead` bytes further are fetched. */
+SATTN_INLINE void flat_weigh_vectors(const float *s, float *p, uintptr_t ahead, __m512 base,
+                                     __m512 last_base, const int n)
+{
+    __m512 t[VEC_EACH];
+    SATTN_UNROLL(4)
+    for (int u = 0; u < n; ++u) {
+        _mm_prefetch((const char *)((uintptr_t)(s + u * LANES) + ahead), _MM_HINT_T0);
+        _mm_prefetch((const char *)((uintptr_t)(p + u * LANES) + ahead), _MM_HINT_T0);
+        t[u] = _mm512_sub_ps(_mm512_loadu_ps(s + u * LANES), u + 1 < n ? base : last_base);
+    }
+    vec_exp_each_f32x16(t, n);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < n; ++u)
+        _mm512_storeu_ps(p + u * LANES, t[u]);
+}
+
+/* The values of row r in the lanes before its end, those of the next row in the others, for the
+ * vector in which the row ends. */
+SATTN_INLINE __m512 at_row_end(const float *values, int r, __m512 own, int64_t n_left)
+{
+    if (n_left == LANES)
+        return own; /* there may be no next row */
+    return _mm512_mask_mov_ps(_mm512_set1_ps(values[r + 1]), vec_tail_m16(n_left), own);
+}
+
 /* The weights of 16 rows relative to base[row]. A vector in which a row ends takes the base of the
  * next behind it. The lines that follow are fetched, for the rows that may come next. */
 SATTN_INLINE void flat_weigh(const float *s, float *p, int64_t n, const float *base)
@@ -60,15 +87,19 @@ SATTN_INLINE void flat_weigh(const float *s, float *p, int64_t n, const float *b
     for (int r = 0; r < ROWS; ++r) {
         const int64_t end = (r + 1) * n;
         const __m512 own = _mm512_set1_ps(base[r]);
-        while (at < end) {
-            __m512 both = own;
-            if (at + LANES > end)
-                both = _mm512_mask_mov_ps(_mm512_set1_ps(base[r + 1]), vec_tail_m16(end - at), own);
-            _mm_prefetch((const char *)((uintptr_t)(s + at) + ahead), _MM_HINT_T0);
-            _mm_prefetch((const char *)((uintptr_t)(p + at) + ahead), _MM_HINT_T0);
-            _mm512_storeu_ps(p + at, vec_exp_f32x16(_mm512_sub_ps(_mm512_loadu_ps(s + at), both)));
-            at += LANES;
-        }
+        for (; at + VEC_EACH * LANES < end; at += VEC_EACH * LANES)
+            flat_weigh_vectors(s + at, p + at, ahead, own, own, VEC_EACH);
+        const int64_t n_vecs = (end - at + LANES - 1) / LANES; /* 1 .. VEC_EACH */
+        const __m512 last = at_row_end(base, r, own, end - at - (n_vecs - 1) * LANES);
+        if (n_vecs == 1)
+            flat_weigh_vectors(s + at, p + at, ahead, own, last, 1);
+        else if (n_vecs == 2)
+            flat_weigh_vectors(s + at, p + at, ahead, own, last, 2);
+        else if (n_vecs == 3)
+            flat_weigh_vectors(s + at, p + at, ahead, own, last, 3);
+        else
+            flat_weigh_vectors(s + at, p + at, ahead, own, last, 4);
+        at += n_vecs * LANES;
     }
 }
 
@@ -95,6 +126,8 @@ SATTN_INLINE __m512 flat_sums(const float *p, int64_t n, float *tile)
         if (j < stop)
             flat_add(part, p + j, n, vec_tail_m16(stop - j));
         j = stop;
+        if (is_first && j == n)
+            return vec_hsum_rows_f32x16(part); /* one block: nothing has to wait in the tile */
         SATTN_UNROLL(16)
         for (int r = 0; r < ROWS; ++r) {
             const __m512 sum = is_first ? _mm512_setzero_ps() : _mm512_load_ps(tile + r * LANES);
@@ -114,14 +147,12 @@ SATTN_INLINE void flat_scale(float *p, int64_t n, const float *factor)
     for (int r = 0; r < ROWS; ++r) {
         const int64_t end = (r + 1) * n;
         const __m512 own = _mm512_set1_ps(factor[r]);
-        while (at < end) {
-            __m512 both = own;
-            if (at + LANES > end)
-                both =
-                    _mm512_mask_mov_ps(_mm512_set1_ps(factor[r + 1]), vec_tail_m16(end - at), own);
-            _mm512_storeu_ps(p + at, _mm512_mul_ps(_mm512_loadu_ps(p + at), both));
-            at += LANES;
-        }
+        SATTN_NO_UNROLL
+        for (; at + LANES < end; at += LANES)
+            _mm512_storeu_ps(p + at, _mm512_mul_ps(_mm512_loadu_ps(p + at), own));
+        const __m512 last = at_row_end(factor, r, own, end - at);
+        _mm512_storeu_ps(p + at, _mm512_mul_ps(_mm512_loadu_ps(p + at), last));
+        at += LANES;
     }
 }
 
@@ -166,7 +197,7 @@ void sattn_softmax_f32_avx512(const sattn_softmax_args *args)
                                     .scale = scale,
                                     .flat = flat,
                                     .flat_rows = ROWS,
-                                    .flat_min = LANES};
+                                    .turn = turn};
     if (args->visible.alibi_slopes)
         with_alibi(args);
     else

@@ -5,7 +5,7 @@
  * Flat     4 rows of n columns are n whole vectors. A vector in which a row ends takes maximum and
  *          factor of the next row behind it. Maxima and sums go by rows, for all 4 at once, and end
  *          in one transposed reduction. */
-#include "kernels/softmax/softmax_rows_neon.h"
+#include "kernels/softmax/softmax_turn_neon.h"
 
 sattn_softmax_fn sattn_softmax_f32_neon;
 
@@ -151,7 +151,7 @@ void sattn_softmax_f32_neon(const sattn_softmax_args *args)
                                     .scale = scale,
                                     .flat = flat,
                                     .flat_rows = ROWS,
-                                    .flat_min = LANES};
+                                    .turn = turn};
     if (args->visible.alibi_slopes)
         with_alibi(args);
     else

@@ -18,15 +18,14 @@
  * summed by absolute key index, so hidden keys, at either end or in between, change no bits: a
  * chunk without a visible key has l_c = 0 and exp(-inf) = 0.
  *
- * Short rows that lie back to back and see every key are handed over several at a time, as one
- * run of full vectors (`flat`), with the bits that they would get one by one.
+ * Rows that see every key, and have no bias, go a shorter way (softmax_whole.h).
  *
- * An ISA supplies the steps (softmax_ops). */
+ * An ISA supplies the steps (softmax_steps.h). */
 #ifndef SATTN_KERNELS_SOFTMAX_ROWS_H
 #define SATTN_KERNELS_SOFTMAX_ROWS_H
 
 #include "kernels/contract.h"
-#include "kernels/softmax/softmax_row.h"
+#include "kernels/softmax/softmax_whole.h"
 #include "kernels/vec/vec_plain.h"
 
 #include <float.h>
@@ -36,29 +35,8 @@
 enum {
     SOFTMAX_CHUNK = 4096, /* keys; scores and weights of a chunk are 16 KiB each */
     SOFTMAX_TILE = SOFTMAX_CHUNK + SATTN_KEY_BLOCK, /* floats, of the chunk and a tail */
-    SOFTMAX_FLAT_VECTORS = 28,                      /* of a row in a flat run, at most */
     SOFTMAX_RING = 4, /* rows: the three under way, as a power of two */
 };
-
-/* The steps of a row, or of one chunk of it: the keys of `cut`. */
-typedef struct softmax_ops {
-    int lanes; /* by which rows are cut */
-    /* tile = raw + slope * distance, of a row that is_near; NULL: without ALiBi */
-    void (*slope)(const softmax_row *row, const softmax_cut *cut);
-    /* The largest of the visible scores, NaN passed over; -inf if there is none. */
-    float (*maximum)(const softmax_row *row, const softmax_cut *cut);
-    /* p = exp(s - base), +0 where hidden; returns their sum. Where vectors are stored whole, +0
-     * also comes to stand beside the keys, within the row. */
-    float (*weigh)(const softmax_row *row, const softmax_cut *cut, float base);
-    /* p = factor * p, and +0 where p < least (least 0: nowhere) */
-    void (*scale)(const softmax_row *row, const softmax_cut *cut, float factor, float least);
-    /* Whole softmax of flat_rows rows of n_columns visible scores each, back to back; row_max and
-     * row_sum are NULL or have an entry per row. NULL: no such form. */
-    void (*flat)(const float *s, float *p, int64_t n_columns, float *row_max, float *row_sum,
-                 float *scratch);
-    int flat_rows;
-    int flat_min; /* columns */
-} softmax_ops;
 
 /* Two steps with mask and ALiBi as arguments, constants once inlined. */
 typedef float softmax_maximum_fn(softmax_row row, softmax_cut cut, const softmax_mask mask,
@@ -134,12 +112,6 @@ SATTN_INLINE float softmax_maximum(const softmax_ops *ops, softmax_row *row, con
 typedef struct softmax_chunk {
     float max, sum;
 } softmax_chunk;
-
-/* What weights are taken relative to: the maximum, but (-inf) - (-inf) would be NaN. */
-SATTN_INLINE float softmax_base(float max)
-{
-    return max == -INFINITY ? 0.0f : max;
-}
 
 /* A row whose sum is NaN or 0. Among its visible scores are NaN or +inf, or all are -inf: it is NaN
  * wherever a key is visible. Or none is visible, and its weights are the 0 that they should be. */
@@ -253,42 +225,14 @@ SATTN_INLINE void softmax_rows_long(const sattn_softmax_args *a, const softmax_o
     }
 }
 
-/* Whether rows [i0, i1) lie back to back and see every key. Their limits move with the row in one
- * direction: those that hide no key from the first and the last row hide none in between. */
-SATTN_INLINE bool softmax_is_flat(const sattn_softmax_args *a, const softmax_ops *ops)
-{
-    const int64_t n = a->n_columns;
-    if (!ops->flat || n < ops->flat_min || n > (int64_t)SOFTMAX_FLAT_VECTORS * ops->lanes ||
-        a->visible.n_k != n || a->s_stride != n || a->p_stride != n || a->visible.mask_bool ||
-        a->visible.mask_add || a->i1 - a->i0 < ops->flat_rows)
-        return false;
-    const sattn_key_range first = sattn_visible_range(&a->visible, a->i0);
-    const sattn_key_range last = sattn_visible_range(&a->visible, a->i1 - 1);
-    return first.begin == 0 && first.end == n && last.begin == 0 && last.end == n;
-}
-
-/* Returns the first row that is left. */
-SATTN_INLINE int64_t softmax_rows_flat(const sattn_softmax_args *a, const softmax_ops *ops)
-{
-    const int64_t end = a->i1 - (a->i1 - a->i0) % ops->flat_rows;
-    for (int64_t g = 0; g < a->n_group; ++g) {
-        for (int64_t i = a->i0; i < end; i += ops->flat_rows) {
-            const int64_t stat = g * a->stat_group_stride + i;
-            ops->flat(a->s + g * a->s_group_stride + i * a->s_stride,
-                      a->p + g * a->p_group_stride + i * a->p_stride, a->n_columns,
-                      a->row_max ? a->row_max + stat : NULL, a->row_sum ? a->row_sum + stat : NULL,
-                      a->scratch);
-        }
-    }
-    return end;
-}
-
 SATTN_INLINE void softmax_rows(const sattn_softmax_args *a, const softmax_ops *ops)
 {
     if (a->n_columns > SOFTMAX_CHUNK)
         softmax_rows_long(a, ops);
+    else if (softmax_is_whole(a, ops))
+        softmax_rows_whole(a, ops, softmax_is_flat(a, ops) ? softmax_rows_flat(a, ops) : a->i0);
     else
-        softmax_rows_short(a, ops, softmax_is_flat(a, ops) ? softmax_rows_flat(a, ops) : a->i0);
+        softmax_rows_short(a, ops, a->i0);
 }
 
 #endif

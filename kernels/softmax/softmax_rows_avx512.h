@@ -134,15 +134,16 @@ SATTN_INLINE __m512 turned_back(__m512 p, int64_t by, int64_t n)
     return _mm512_maskz_permutexvar_ps(vec_tail_m16(n), from, p);
 }
 
-/* Weights of n whole vectors, at most STEP, added to `part` one after the other. */
-SATTN_INLINE __m512 weigh_vectors(softmax_row row, int64_t j, __m512 base, __m512 part, int n,
+/* Weights of n whole vectors, at most VEC_EACH, added to `part` one after the other. */
+SATTN_INLINE __m512 weigh_vectors(softmax_row row, int64_t j, __m512 base, __m512 part, const int n,
                                   const softmax_mask mask)
 {
-    __m512 p[STEP];
-    SATTN_UNROLL(8)
+    __m512 p[VEC_EACH];
+    SATTN_UNROLL(4)
     for (int u = 0; u < n; ++u)
-        p[u] = vec_exp_f32x16(_mm512_sub_ps(load_whole(row, j + u * LANES, mask), base));
-    SATTN_UNROLL(8)
+        p[u] = _mm512_sub_ps(load_whole(row, j + u * LANES, mask), base);
+    vec_exp_each_f32x16(p, n);
+    SATTN_UNROLL(4)
     for (int u = 0; u < n; ++u) {
         _mm512_storeu_ps(row.p + j + u * LANES, p[u]);
         part = _mm512_add_ps(part, p[u]);
@@ -174,8 +175,8 @@ SATTN_INLINE float weigh_of(softmax_row row, softmax_cut cut, float base_value,
         }
         const int64_t next = j - j % SATTN_KEY_BLOCK + SATTN_KEY_BLOCK;
         const int64_t stop = next < cut.body_end ? next : cut.body_end;
-        for (; j + STEP * LANES <= stop; j += STEP * LANES)
-            part = weigh_vectors(row, j, base, part, STEP, mask);
+        for (; j + VEC_EACH * LANES <= stop; j += VEC_EACH * LANES)
+            part = weigh_vectors(row, j, base, part, VEC_EACH, mask);
         for (; j < stop; j += LANES)
             part = weigh_vectors(row, j, base, part, 1, mask);
     }

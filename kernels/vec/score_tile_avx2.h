@@ -21,6 +21,8 @@ SATTN_INLINE void score_step_f32x8(__m256 *acc, const float *q, const float *con
     SATTN_UNROLL(4)
     for (int r = 0; r < n_rows; ++r)
         q_f32x8[r] = vec_in_register_f32x8(_mm256_loadu_ps(q + r * SCORE_LANES));
+    if (fetch == SCORE_FETCH_NEXT)
+        vec_fetch(k[n_keys + turn] + x, 0);
     SATTN_UNROLL(8)
     for (int j = 0; j < n_keys; ++j) {
         __m256 k_f32x8 = _mm256_loadu_ps(k[j] + x);

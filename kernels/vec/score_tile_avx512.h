@@ -22,6 +22,11 @@ SATTN_INLINE void score_tile_f32x16(__m512 *acc, const float *q, const float *co
     SATTN_NO_UNROLL
     for (; x + SCORE_LANES <= d; x += SCORE_LANES, q += n_rows * SCORE_LANES) {
         const int64_t distance = score_fetch_distance(x, ahead, fetch);
+        const float *next[2] = {0};
+        if (fetch == SCORE_FETCH_NEXT) {
+            next[0] = score_next(k[n_keys], k[n_keys + 2], x, d);
+            next[1] = score_next(k[n_keys + 1], k[n_keys + 3], x, d);
+        }
         SATTN_KEEP_ORDER();
         SATTN_UNROLL(4)
         for (int r = 0; r < n_rows; ++r)
@@ -29,7 +34,10 @@ SATTN_INLINE void score_tile_f32x16(__m512 *acc, const float *q, const float *co
         SATTN_UNROLL(8)
         for (int j = 0; j < n_keys; ++j) {
             const __m512 k_f32x16 = vec_in_register_f32x16(_mm512_loadu_ps(k[j] + x));
-            score_fetch_line(k[j], x, distance, fetch);
+            if (fetch == SCORE_FETCH_NEXT)
+                vec_fetch(next[j % 2] + j / 2 * SCORE_LANES, 0);
+            else
+                score_fetch_line(k[j], x, distance, fetch);
             SATTN_UNROLL(4)
             for (int r = 0; r < n_rows; ++r)
                 acc[r * n_keys + j] = _mm512_fmadd_ps(q_f32x16[r], k_f32x16, acc[r * n_keys + j]);

@@ -39,7 +39,7 @@ SATTN_INLINE __m256 vec_load_tail_f32x8(const float *from, __m256i lanes)
 /* Keeps a loaded vector that several multiply-adds use from being loaded again by each of them. */
 SATTN_INLINE __m256 vec_in_register_f32x8(__m256 loaded)
 {
-    __asm__("" : "+x"(loaded));
+    __asm__("" : "+v"(loaded));
     return loaded;
 }
 
@@ -55,13 +55,24 @@ typedef struct vec_exp_table {
 
 #define VEC_LANES(x) x, x, x, x, x, x, x, x
 
-/* exp(t) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond (but below 88): 0 below
- * SATTN_EXP_LOWEST, at -inf too; a NaN stays one.
+enum { VEC_EACH = 4 };
+
+/* p[u] = p[u] * r[u] + c for `count` vectors, 1 .. VEC_EACH: a step of Horner's rule. The functions
+ * vec_*_each go step by step through several vectors, so that one's waiting is another's turn.
  *
  * Nine constants in registers leave seven of them to a loop, whose own values then live on the
- * stack. So they are operands in memory; each call hides the table's address, or compilers would
- * load them ahead of the loop. */
-SATTN_INLINE __m256 vec_exp_f32x8(__m256 t)
+ * stack. So constants are operands in memory; each call hides the table's address, or compilers
+ * would load them ahead of the loop. */
+SATTN_INLINE void vec_horner_f32x8(__m256 p[], const __m256 r[], const float *c, const int count)
+{
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u)
+        p[u] = _mm256_fmadd_ps(p[u], r[u], _mm256_load_ps(c));
+}
+
+/* t[u] = exp(t[u]) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond (but below 88): 0
+ * below SATTN_EXP_LOWEST, at -inf too; a NaN stays one. */
+SATTN_INLINE void vec_exp_each_f32x8(__m256 t[], const int count)
 {
     static const _Alignas(32) vec_exp_table constants = {
         .log2e_lo = {VEC_LANES(SATTN_LOG2E_LO)},
@@ -77,33 +88,39 @@ SATTN_INLINE __m256 vec_exp_f32x8(__m256 t)
     const vec_exp_table *table = &constants;
     __asm__ volatile("" : "+r"(table));
     const __m256 log2e_hi = _mm256_set1_ps(SATTN_LOG2E_HI);
-    const __m256 alive = _mm256_cmp_ps(t, _mm256_load_ps(table->lowest), _CMP_NLT_UQ);
-    const __m256 n = _mm256_round_ps(_mm256_mul_ps(t, log2e_hi), VEC_ROUND_NEAREST);
-    __m256 r = _mm256_fmsub_ps(t, log2e_hi, n);
-    r = _mm256_fmadd_ps(t, _mm256_load_ps(table->log2e_lo), r);
-    __m256 p = _mm256_fmadd_ps(_mm256_load_ps(table->c6), r, _mm256_load_ps(table->c5));
-    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->c4));
-    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->c3));
-    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->c2));
-    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->c1));
-    p = _mm256_fmadd_ps(p, r, _mm256_load_ps(table->one));
-    /* 2^n by adding n to the exponent: the result is a normal number wherever `alive` is set. A NaN
-     * converts to INT32_MIN, whose shifted value is 0, so it passes. */
-    const __m256i exponent = _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23);
-    const __m256i scaled = _mm256_add_epi32(_mm256_castps_si256(p), exponent);
-    return _mm256_and_ps(_mm256_castsi256_ps(scaled), alive);
-}
-
-enum { VEC_EACH = 4 };
-
-/* p[u] = p[u] * r[u] + c for `count` vectors, 1 .. VEC_EACH: a step of Horner's rule. The functions
- * vec_*_each go step by step through several vectors, so that one's waiting is another's turn;
- * their constants are operands in memory, as in vec_exp_f32x8. */
-SATTN_INLINE void vec_horner_f32x8(__m256 p[], const __m256 r[], const float *c, const int count)
-{
+    __m256 n[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u)
-        p[u] = _mm256_fmadd_ps(p[u], r[u], _mm256_load_ps(c));
+        n[u] = _mm256_round_ps(_mm256_mul_ps(t[u], log2e_hi), VEC_ROUND_NEAREST);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u)
+        r[u] = _mm256_fmsub_ps(t[u], log2e_hi, n[u]);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        r[u] = _mm256_fmadd_ps(t[u], _mm256_load_ps(table->log2e_lo), r[u]);
+        t[u] = _mm256_cmp_ps(t[u], _mm256_load_ps(table->lowest), _CMP_NLT_UQ); /* kept lanes */
+        p[u] = _mm256_load_ps(table->c6);
+    }
+    vec_horner_f32x8(p, r, table->c5, count);
+    vec_horner_f32x8(p, r, table->c4, count);
+    vec_horner_f32x8(p, r, table->c3, count);
+    vec_horner_f32x8(p, r, table->c2, count);
+    vec_horner_f32x8(p, r, table->c1, count);
+    vec_horner_f32x8(p, r, table->one, count);
+    /* 2^n by adding n to the exponent: the result is a normal number wherever it is kept. A NaN
+     * converts to INT32_MIN, whose shifted value is 0, so it passes. */
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        const __m256i exponent = _mm256_slli_epi32(_mm256_cvtps_epi32(n[u]), 23);
+        const __m256i scaled = _mm256_add_epi32(_mm256_castps_si256(p[u]), exponent);
+        t[u] = _mm256_and_ps(_mm256_castsi256_ps(scaled), t[u]);
+    }
+}
+
+SATTN_INLINE __m256 vec_exp_f32x8(__m256 t)
+{
+    vec_exp_each_f32x8(&t, 1);
+    return t;
 }
 
 typedef struct vec_exp_full_table {

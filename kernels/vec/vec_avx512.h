@@ -48,24 +48,6 @@ SATTN_INLINE void vec_store_tail_f32x16(float *to, __mmask16 lanes, __m512 value
     _mm512_mask_storeu_ps(to, lanes, value);
 }
 
-/* exp(t) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond: 0 below SATTN_EXP_LOWEST, at
- * -inf too; a NaN stays one. */
-SATTN_INLINE __m512 vec_exp_f32x16(__m512 t)
-{
-    const __m512 log2e_hi = _mm512_set1_ps(SATTN_LOG2E_HI);
-    const __mmask16 alive = _mm512_cmp_ps_mask(t, _mm512_set1_ps(SATTN_EXP_LOWEST), _CMP_NLT_UQ);
-    const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(t, log2e_hi), VEC_ROUND_NEAREST);
-    __m512 r = _mm512_fmsub_ps(t, log2e_hi, n);
-    r = _mm512_fmadd_ps(t, _mm512_set1_ps(SATTN_LOG2E_LO), r);
-    __m512 p = _mm512_fmadd_ps(_mm512_set1_ps(SATTN_EXP2_C6), r, _mm512_set1_ps(SATTN_EXP2_C5));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(SATTN_EXP2_C4));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(SATTN_EXP2_C3));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(SATTN_EXP2_C2));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(SATTN_EXP2_C1));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0f));
-    return _mm512_maskz_scalef_ps(alive, p, n);
-}
-
 enum { VEC_EACH = 4 };
 
 /* p[u] = p[u] * r[u] + c for `count` vectors, 1 .. VEC_EACH: a step of Horner's rule. The functions
@@ -75,6 +57,45 @@ SATTN_INLINE void vec_horner_f32x16(__m512 p[], const __m512 r[], float c, const
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u)
         p[u] = _mm512_fmadd_ps(p[u], r[u], _mm512_set1_ps(c));
+}
+
+/* t[u] = exp(t[u]) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond: 0 below
+ * SATTN_EXP_LOWEST, at -inf too; a NaN stays one. */
+SATTN_INLINE void vec_exp_each_f32x16(__m512 t[], const int count)
+{
+    const __m512 log2e_hi = _mm512_set1_ps(SATTN_LOG2E_HI);
+    __mmask16 is_alive[VEC_EACH];
+    __m512 n[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u)
+        n[u] = _mm512_mul_ps(t[u], log2e_hi);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u)
+        n[u] = _mm512_roundscale_ps(n[u], VEC_ROUND_NEAREST);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u)
+        r[u] = _mm512_fmsub_ps(t[u], log2e_hi, n[u]);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u) {
+        is_alive[u] = _mm512_cmp_ps_mask(t[u], _mm512_set1_ps(SATTN_EXP_LOWEST), _CMP_NLT_UQ);
+        r[u] = _mm512_fmadd_ps(t[u], _mm512_set1_ps(SATTN_LOG2E_LO), r[u]);
+        p[u] = _mm512_set1_ps(SATTN_EXP2_C6);
+    }
+    vec_horner_f32x16(p, r, SATTN_EXP2_C5, count);
+    vec_horner_f32x16(p, r, SATTN_EXP2_C4, count);
+    vec_horner_f32x16(p, r, SATTN_EXP2_C3, count);
+    vec_horner_f32x16(p, r, SATTN_EXP2_C2, count);
+    vec_horner_f32x16(p, r, SATTN_EXP2_C1, count);
+    vec_horner_f32x16(p, r, 1.0f, count);
+    SATTN_UNROLL(4)
+    for (int u = 0; u < count; ++u)
+        t[u] = _mm512_maskz_scalef_ps(is_alive[u], p[u], n[u]);
+}
+
+SATTN_INLINE __m512 vec_exp_f32x16(__m512 t)
+{
+    vec_exp_each_f32x16(&t, 1);
+    return t;
 }
 
 /* x[u] = exp(x[u]) by exp_full_poly.h, over all of f32, for `count` vectors. A NaN stays one. */

@@ -126,8 +126,10 @@ SATTN_INLINE void vec_tanh_each_f32x4(float32x4_t x[], const int count)
     vec_horner_f32x4(odd, square, SATTN_TANH_C0, count);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
-        const float32x4_t a = vabsq_f32(x[u]);
+        float32x4_t a = vabsq_f32(x[u]);
         odd[u] = vfmaq_f32(a, vmulq_f32(odd[u], square[u]), a);
+        /* What follows has to wait: both polynomials at once need more registers than there are. */
+        __asm__("" : "+w"(odd[u]), "+w"(a));
         r[u] = vminq_f32(a, vdupq_n_f32(SATTN_TANH_LIMIT));
         shifted[u] = vfmsq_f32(magic, r[u], two_log2e);
         r[u] = vfmaq_f32(vsubq_f32(shifted[u], magic), r[u], two_log2e);

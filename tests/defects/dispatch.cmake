@@ -167,8 +167,7 @@ sattn_dispatch_defect(seen_keys_of_the_first_row FILE dispatch/chain.c COMMAND t
   FROM [[seen.end = row.end > seen.end ? row.end : seen.end;]]
   TO [[seen.end = seen.end > 0 ? seen.end : row.end;]])
 sattn_dispatch_defect(v_from_the_first_key FILE dispatch/chain.c COMMAND test_chain
-  FROM [[.v = key_rows(u->v, u->v_stride, b->seen.begin),]]
-  TO [[.v = key_rows(u->v, u->v_stride, 0),]])
+  FROM [[.v = key_row(v, b->seen.begin),]] TO [[.v = key_row(v, 0),]])
 sattn_dispatch_defect(bias_added_to_hidden_scores FILE dispatch/chain.c
   COMMAND test_cases --kernel=sattn_qk_f32_scalar --group=scores --first
   FROM [[s[j] = bias[j * key_stride] == -INFINITY ? -INFINITY : s[j] + bias[j * key_stride];]]
@@ -184,6 +183,10 @@ sattn_dispatch_defect(stage_ignored_by_qk FILE dispatch/step_unit.c COMMAND test
   FROM [[.softcap = capped ? plan->args.softcap : 0.0f,]] TO [[.softcap = plan->args.softcap,]])
 sattn_dispatch_defect(overlap_of_scores_allowed FILE dispatch/attention_check.c COMMAND test_steps
   FROM [[(on_input && in_place))]] TO [[on_input)]])
+sattn_dispatch_defect(workspace_may_be_a_tensor FILE dispatch/attention_check.c COMMAND test_api
+  FROM [[workspace->memory && i < n; ++i) {]] TO [[workspace->memory && i < 0; ++i) {]])
+sattn_dispatch_defect(workspace_may_be_the_starts FILE dispatch/ragged_check.c COMMAND test_thread_counts
+  FROM [[if (status == SATTN_OK && meets(]] TO [[if (status != SATTN_OK && meets(]])
 sattn_dispatch_defect(n_k_valid_not_checked FILE dispatch/attention_check.c COMMAND test_api
   FROM [[if (a->n_k_valid[b] < 0 || a->n_k_valid[b] > a->n_k)]] TO [[if (a->n_k_valid[b] < 0)]])
 
@@ -201,6 +204,41 @@ sattn_dispatch_defect(parts_of_the_first_block FILE dispatch/rows.c COMMAND test
   TO [[workspace + at->blocks : own;]])
 sattn_dispatch_defect(chunk_of_an_array_missing FILE dispatch/steps.c COMMAND test_thread_counts
   FROM [[(n - 1) / SATTN_ARRAY_CHUNK + 1, run_chunk]] TO [[n / SATTN_ARRAY_CHUNK, run_chunk]])
+
+# ---- rest rows, dense copies
+sattn_dispatch_defect(rest_rows_left_out FILE dispatch/attend.c COMMAND test_thread_counts
+  FROM [[if (rows.i0 < rows.i1)]] TO [[if (rows.i0 < rows.i1 && rows.i0 == 0)]])
+sattn_dispatch_defect(rest_rows_of_each_block FILE dispatch/unit.c COMMAND test_thread_counts
+  FROM [[rows.n_rest = i1 - (rest_begin > i0 ? rest_begin : i0);]]
+  TO [[rows.n_rest = unit->n_rest + 0 * rest_begin;]])
+sattn_dispatch_defect(rest_rows_by_one_kernel_alone FILE dispatch/plan.c COMMAND test_shares
+  FROM [[if (plan->rest_kernel == plan->kernels[SATTN_OP_fused])]] TO [[if (plan->rest_kernel == NULL)]])
+sattn_dispatch_defect(rest_rows_cut_a_group FILE dispatch/share.c COMMAND test_shares
+  FROM [[(of_one || of_two) && rest % n_group == 0 ?]] TO [[(of_one || of_two) ?]])
+sattn_dispatch_defect(last_chunk_not_copied FILE dispatch/dense.c COMMAND test_shares
+  FROM [[const int64_t n_chunks = (n_keys - 1) / SATTN_KEY_BLOCK + 1;]]
+  TO [[const int64_t n_chunks = n_keys / SATTN_KEY_BLOCK;]])
+sattn_dispatch_defect(copies_in_one_place FILE dispatch/dense.c COMMAND test_shares
+  FROM [[.to = v ? to + k_floats : NULL,]] TO [[.to = v ? to + 0 * k_floats : NULL,]])
+sattn_dispatch_defect(copy_taken_from_its_users FILE dispatch/dense.c COMMAND test_shares
+  FROM [[unused = copy->users == 0 ? copy : unused;]] TO [[unused = copy;]])
+sattn_dispatch_defect(copied_keys_from_the_first FILE dispatch/dense.c COMMAND test_shares
+  FROM [[const int64_t begin = keys.begin + chunk * SATTN_KEY_BLOCK;]]
+  TO [[const int64_t begin = chunk * SATTN_KEY_BLOCK;]])
+sattn_dispatch_defect(copy_of_one_row_for_all FILE dispatch/dense.c COMMAND test_shares
+  FROM [[if (stride == 0 || n_keys]] TO [[if (n_keys]])
+sattn_dispatch_defect(repair_looks_at_the_copy FILE dispatch/attend.c COMMAND test_thread_counts
+  FROM [[.v = c->rows->v, /* a dense copy may lack hidden rows */]] TO [[.v = c->args.v,]])
+sattn_dispatch_defect(copies_of_another_unit FILE dispatch/execute.c COMMAND test_thread_counts
+  FROM [[sattn_dense_enter(&e->dense, unit_index, &rows);]]
+  TO [[sattn_dense_enter(&e->dense, unit_index / 2, &rows);]])
+sattn_dispatch_defect(ragged_copies_of_another_unit FILE dispatch/ragged.c COMMAND test_thread_counts
+  FROM [[e->order[low] * s.n_kv_heads + kv, &block);]] TO [[kv, &block);]])
+sattn_dispatch_defect(copies_not_reserved FILE dispatch/layout.c COMMAND test_shares
+  FROM [[product((int64_t)at->dense_size, at->n_dense));]] TO [[product((int64_t)at->dense_size, 0));]])
+sattn_dispatch_defect(copies_of_keys_for_a_chain FILE dispatch/dense.c COMMAND test_shares
+  FROM [[return plan->computation == SATTN_COMPUTE_FUSED;]] TO [[return plan->computation <= SATTN_COMPUTE_CHAIN;]])
+
 set(ragged COMMAND test_ragged --kernel=sattn_fused_f32_scalar --first)
 sattn_dispatch_defect(ragged_offset_of_the_first FILE dispatch/ragged.c ${ragged}
   FROM [[a->causal_offset ? a->causal_offset + b : NULL;]] TO [[a->causal_offset;]])

@@ -100,47 +100,66 @@ sattn_defect(exp_low_part_dropped KERNELS ${prefill} FILE kernels/vec/exp_poly.h
 set(blocks KERNELS ${prefill} FILE kernels/fused/fused_prefill.h)
 
 sattn_defect(maximum_before_mask ${blocks} GROUP hidden-garbage
-  FROM [[if (capped || sloped || masked || cut)]] TO [[if (capped || sloped || cut)]])
+  FROM [[if (capped || sloped || masked)]] TO [[if (capped || sloped)]])
 sattn_defect(maximum_before_softcap ${blocks} GROUP softcap
-  FROM [[if (capped || sloped || masked || cut)]] TO [[if (sloped || masked || cut)]])
+  FROM [[if (capped || sloped || masked)]] TO [[if (sloped || masked)]])
 sattn_defect(maximum_before_alibi ${blocks} GROUP alibi
-  FROM [[if (capped || sloped || masked || cut)]] TO [[if (capped || masked || cut)]])
+  FROM [[if (capped || sloped || masked)]] TO [[if (capped || masked)]])
+sattn_defect(maximum_of_hidden_scores ${blocks} GROUP hidden-keys-behind
+  FROM [[block->is_cut && i != 2 ? st->cut_max : st->block_max]] TO [[st->block_max]])
 sattn_defect(causal_limit_not_applied ${blocks} GROUP causal
-  FROM [[if (cut)
-        fused_prefill_hide(ops, st, strip, block);]]
-  TO [[]])
-sattn_defect(left_limit_of_the_window_not_applied ${blocks} GROUP windows
-  FROM [[strip->key_begin_max > block->first || strip->key_end_min]] TO [[strip->key_end_min]])
+  FROM [[if (block->is_cut)
+            fused_prefill_hide]]
+  TO [[if (block->n_keys == 0)
+            fused_prefill_hide]])
+sattn_defect(left_cut_not_hidden ${blocks} GROUP windows
+  FROM [[span->vec, 1, span->begin, block->sure_begin}]]
+  TO [[span->vec, 1, span->begin, span->begin}]])
+sattn_defect(right_cut_not_hidden ${blocks} GROUP causal
+  FROM [[span->vec, 1, block->sure_end, span->end}]]
+  TO [[span->vec, 1, span->end, span->end}]])
 sattn_defect(mask_hides_from_the_cut_only ${blocks} GROUP masks
   FROM [[if (masked)
-        ops->bias]]
-  TO [[if (masked && !cut)
-        ops->bias]])
+            ops->bias]]
+  TO [[if (masked && !block->is_cut)
+            ops->bias]])
+sattn_defect(keys_of_the_first_vector_alone_not_scored ${blocks} GROUP windows
+  FROM [[{0, 1, 0, block->both_begin}]] TO [[{0, 1, 0, 0}]])
+sattn_defect(keys_of_the_second_vector_alone_not_scored ${blocks} GROUP causal
+  FROM [[{1, 1, block->both_end, block->n_keys}]] TO [[{1, 1, block->n_keys, block->n_keys}]])
+sattn_defect(output_of_the_strip_before ${blocks} GROUP rows-alone
+  FROM [[st->is_fresh[0] = st->is_fresh[1] = true;]]
+  TO [[st->is_fresh[0] = st->is_fresh[1] = strip->q[0] == a->q;]])
+sattn_defect(second_vector_fresh_too_long ${blocks} GROUP causal
+  FROM [[st->is_fresh[1] && block->both_begin == block->n_keys;]] TO [[st->is_fresh[1];]])
 sattn_defect(softcap_skipped ${blocks} GROUP softcap
   FROM [[const bool capped = a->softcap != 0.0f;]] TO [[const bool capped = a->softcap > 100.0f;]])
 sattn_defect(softcap_of_the_first_vector_only ${blocks} GROUP softcap
-  FROM [[if (st->n_vec == 2) {]] TO [[if (st->n_vec > 2) {]])
+  FROM [[ops->cap(st->s_t + block->both_begin * width, (int64_t)n_both * width, softcap);]]
+  TO [[for (int j = block->both_begin; j < block->both_end; ++j)
+        ops->cap(st->s_t + j * width, n_both > 0 ? ops->lanes : 0, softcap);]])
+sattn_defect(softcap_of_the_common_keys_only ${blocks} GROUP combined
+  FROM [[for (int j = block->both_end; j < block->n_keys; ++j)]]
+  TO [[for (int j = block->n_keys; j < block->n_keys; ++j)]])
 sattn_defect(alibi_starts_anew_with_each_block ${blocks} GROUP alibi
   FROM [[(float)sattn_add_held(strip->position[r], -block->first);]]
   TO [[(float)strip->position[r];]])
 sattn_defect(last_row_without_alibi_from_far ${blocks} GROUP alibi-exact
-  FROM [[!near && r < strip->n_lanes; ++r)]] TO [[!near && r + 1 < strip->n_rows; ++r)]])
+  FROM [[!near && r < end; ++r)]] TO [[!near && r + 1 < strip->n_rows; ++r)]])
 sattn_defect(softcap_after_alibi ${blocks} GROUP combined
-  FROM [[    if (capped)
-        fused_prefill_cap(ops, st, block->n_keys, a->softcap);
-    if (sloped)
-        fused_prefill_alibi(ops, st, strip, block);]]
-  TO [[    if (sloped)
-        fused_prefill_alibi(ops, st, strip, block);
-    if (capped)
-        fused_prefill_cap(ops, st, block->n_keys, a->softcap);]])
+  FROM [[fused_prefill_alibi(ops, st, strip, block, &span);]]
+  TO [[{
+            fused_prefill_alibi(ops, st, strip, block, &span);
+            if (capped && vec == 1)
+                fused_prefill_cap(ops, st, block, a->softcap);
+        }]])
 sattn_defect(softcap_after_mask ${blocks} GROUP combined
-  FROM [[    if (capped || sloped || masked || cut)
-        ops->maximum]]
-  TO [[    if (capped)
-        fused_prefill_cap(ops, st, block->n_keys, a->softcap);
-    if (capped || sloped || masked || cut)
-        ops->maximum]])
+  FROM [[        if (capped || sloped || masked)
+            ops->maximum]]
+  TO [[        for (int j = span.begin; capped && j < span.end; ++j)
+            ops->cap(st->s_t + j * 2 * ops->lanes + vec * ops->lanes, ops->lanes, a->softcap);
+        if (capped || sloped || masked)
+            ops->maximum]])
 sattn_defect(first_block_of_keys_skipped_too_far ${blocks} GROUP windows
   FROM [[int64_t j = strip->key_begin_min;]] TO [[int64_t j = strip->key_begin_max;]])
 sattn_defect(keys_before_the_window_read ${blocks} GROUP windows
@@ -148,12 +167,9 @@ sattn_defect(keys_before_the_window_read ${blocks} GROUP windows
 sattn_defect(last_block_missing ${blocks} GROUP tiles
   FROM [[j < end;) {]]
   TO [[j < end && (j == a->j0 || j + 1 < end);) {]])
-sattn_defect(mask_from_the_start_of_the_range ${blocks} GROUP ranges
-  FROM [[.first = j,]]
-  TO [[.first = j - a->j0,]])
 sattn_defect(v_taken_from_the_start_of_the_range ${blocks} GROUP ranges
-  FROM [[.v = a->v + j * a->v_stride,]]
-  TO [[.v = a->v + (j - a->j0) * a->v_stride,]])
+  FROM [[block.v = a->v + block.first * a->v_stride;]]
+  TO [[block.v = a->v + (block.first - a->j0) * a->v_stride;]])
 sattn_defect(k_row_stride_ignored ${blocks} GROUP layouts
   FROM [[.k_stride = a->k_stride,]]
   TO [[.k_stride = a->d,]])
@@ -166,12 +182,40 @@ sattn_defect(sums_of_the_strip_before ${blocks} GROUP rows-alone
 sattn_defect(maximum_starts_at_zero ${blocks} GROUP tiles
   FROM [[st->row_max[r] = -INFINITY;]]
   TO [[st->row_max[r] = 0.0f;]])
-sattn_defect(last_column_of_output_not_cleared ${blocks} GROUP tiles
-  FROM [[at < a->d_v * width; ++at)]]
-  TO [[at < a->d_v * width - 1; ++at)]])
+
+# ---- fused_span.h
+set(spans KERNELS ${prefill} FILE kernels/fused/fused_span.h)
+
+sattn_defect(left_limit_of_the_window_not_applied ${spans} GROUP windows
+  FROM [[block->is_cut =
+        strip->key_begin_max > block->first ||]]
+  TO [[block->is_cut =]])
+sattn_defect(keys_of_the_last_row_alone_left_out ${spans} GROUP causal
+  FROM [[for (int r = vec * lanes; r < (vec + 1) * lanes; ++r) {]]
+  TO [[for (int r = vec * lanes; r + 1 < (vec + 1) * lanes; ++r) {]])
+sattn_defect(tile_at_the_cut_counts_as_seen ${spans} GROUP causal
+  FROM [[(end < both ? end / tile * tile : both);]]
+  TO [[(end < both ? (end + tile - 1) / tile * tile : both);]])
+sattn_defect(tile_at_the_window_counts_as_seen ${spans} GROUP windows
+  FROM [[(begin + tile - 1) / tile * tile;]] TO [[begin / tile * tile;]])
+sattn_defect(group_that_one_row_sees_taken_off ${spans} GROUP masks
+  FROM [[if (fused_vector_shows(strip, lanes, vec, key_stride, start, *end))]]
+  TO [[if (fused_strip_shows(strip, vec * lanes, start * key_stride,
+                                   key_stride ? *end - start : 1))]])
+sattn_defect(block_that_one_row_sees_taken_off ${spans} GROUP masks
+  FROM [[!fused_vector_shows(strip, lanes, vec, key_stride, *begin, *end))]]
+  TO [[!fused_strip_shows(strip, vec * lanes, *begin * key_stride,
+                                  key_stride ? *end - *begin : 1))]])
+sattn_defect(one_group_too_many_taken_off ${spans} GROUP masks
+  FROM [[        *end = start;]] TO [[        *end = start > *begin ? start - 1 : start;]])
+sattn_defect(mask_looked_at_with_key_stride_1 ${spans} GROUP masks
+  FROM [[fused_strip_bias(strip, (vec + 1) * lanes - 1, key * key_stride)]]
+  TO [[fused_strip_bias(strip, (vec + 1) * lanes - 1, key)]])
 
 # ---- fused_decode.h
 set(blocks KERNELS ${decode} FILE kernels/fused/fused_decode.h)
+set(bends KERNELS ${decode} FILE kernels/fused/fused_decode_mask.h)
+set(states KERNELS ${decode} FILE kernels/fused/fused_decode_state.h)
 
 sattn_defect(skipped_rescale ${blocks} GROUP rising-rows
   FROM [[o[y] = o[y] * factor + 0.0f;]]
@@ -189,51 +233,58 @@ sattn_defect(threshold_added_to_the_old_reference ${blocks} GROUP spaced-scores
   FROM [[!(st->block_max[r] - st->row_max[r] > SATTN_LAZY_THRESHOLD)]]
   TO [[!(st->block_max[r] > st->row_max[r] + SATTN_LAZY_THRESHOLD)]])
 sattn_defect(maximum_before_mask ${blocks} GROUP hidden-garbage
-  FROM [[if (bent || masked || cut)]] TO [[if (bent || cut)]])
+  FROM [[if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)]]
+  TO [[if (bent || cut || block->fetch == FUSED_FETCH_NEXT)]])
 sattn_defect(maximum_before_softcap_and_alibi ${blocks} GROUP combined
-  FROM [[if (bent || masked || cut)]] TO [[if (masked || cut)]])
+  FROM [[if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)]]
+  TO [[if (masked || cut || block->fetch == FUSED_FETCH_NEXT)]])
+sattn_defect(maximum_of_the_last_unit_only ${blocks} GROUP large-memory
+  FROM [[if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)]] TO [[if (bent || masked || cut)]])
+sattn_defect(columns_behind_the_last_key_weighed ${blocks} GROUP ranges
+  FROM [[const bool cut = n > block->n_keys ||]] TO [[const bool cut =]])
 sattn_defect(left_limit_of_the_window_not_applied ${blocks} GROUP windows
-  FROM [[strip->key_begin_max > block->first || strip->key_end_min]] TO [[strip->key_end_min]])
-sattn_defect(softcap_skipped ${blocks} GROUP softcap
+  FROM [[n > block->n_keys || strip->key_begin_max > block->first ||]]
+  TO [[n > block->n_keys ||]])
+sattn_defect(softcap_skipped ${bends} GROUP softcap
   FROM [[        if (a->softcap != 0.0f)]] TO [[        if (a->softcap > 100.0f)]])
-sattn_defect(softcap_of_the_first_row_only ${blocks} GROUP softcap
+sattn_defect(softcap_of_the_first_row_only ${bends} GROUP softcap
   FROM [[        if (a->softcap != 0.0f)]] TO [[        if (a->softcap != 0.0f && r == 0)]])
 sattn_defect(softcap_after_mask ${blocks} GROUP combined
-  FROM [[    if (bent || masked || cut)
+  FROM [[    if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)
         ops->maximum]]
   TO [[    for (int r = 0; a->softcap != 0.0f && r < st->n_rows; ++r)
         ops->cap(st->s + r * FUSED_DECODE_KEYS, block->n_keys, a->softcap);
-    if (bent || masked || cut)
+    if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)
         ops->maximum]])
-sattn_defect(alibi_starts_anew_with_each_block ${blocks} GROUP alibi
+sattn_defect(alibi_starts_anew_with_each_block ${bends} GROUP alibi
   FROM [[(float)(strip->position[r] - block->first)]] TO [=[(float)strip->position[r]]=])
-sattn_defect(no_alibi_from_far ${blocks} GROUP alibi-exact
+sattn_defect(no_alibi_from_far ${bends} GROUP alibi-exact
   FROM [[} else if (a->visible.alibi_slopes) {]] TO [[} else if (a->visible.alibi_slopes == a->q) {]])
-sattn_defect(key_before_the_window_stays_visible ${blocks} GROUP windows
+sattn_defect(key_before_the_window_stays_visible ${bends} GROUP windows
   FROM [[for (int j = 0; j < begin; ++j)]] TO [[for (int j = 0; j + 1 < begin; ++j)]])
 sattn_defect(keys_before_the_window_read ${blocks} GROUP windows
-  FROM [[const int64_t begin = strip->key_begin_min;]] TO [[const int64_t begin = a->j0;]])
-sattn_defect(mask_polarity ${blocks} GROUP masks
+  FROM [[int64_t j = strip->key_begin_min;]] TO [[int64_t j = a->j0;]])
+sattn_defect(mask_polarity ${bends} GROUP masks
   FROM [[s[j] = mask[j] ? s[j] : -INFINITY;]]
   TO [[s[j] = mask[j] ? -INFINITY : s[j];]])
-sattn_defect(mask_tail_dropped ${blocks} GROUP masks
+sattn_defect(mask_tail_dropped ${bends} GROUP masks
   FROM [[for (int j = 0; j < n; ++j)
         s[j] = mask[j] ?]]
   TO [[for (int j = 0; j < (n > 8 ? n - n % 8 : n); ++j)
         s[j] = mask[j] ?]])
-sattn_defect(hidden_score_stays_nan ${blocks} GROUP hidden-garbage
+sattn_defect(hidden_score_stays_nan ${bends} GROUP hidden-garbage
   FROM [[s[j] = mask[j] != -INFINITY ? biased : -INFINITY;]]
   TO [[s[j] = biased;]])
-sattn_defect(bias_added_twice ${blocks} GROUP masks
+sattn_defect(bias_added_twice ${bends} GROUP masks
   FROM [[const float biased = s[j] + mask[j];]]
   TO [[const float biased = s[j] + mask[j] + mask[j];]])
-sattn_defect(bias_of_next_key ${blocks} GROUP masks
+sattn_defect(bias_of_next_key ${bends} GROUP masks
   FROM [[fused_decode_mask_add(s, strip->mask_add[r] + j, n);]]
   TO [[fused_decode_mask_add(s, strip->mask_add[r] + j + (n > 1), n);]])
-sattn_defect(mask_from_the_first_key_of_the_block ${blocks} GROUP combined
+sattn_defect(mask_from_the_first_key_of_the_block ${bends} GROUP combined
   FROM [[s + begin, block->first + begin, end - begin);]]
   TO [[s + begin, block->first, end - begin);]])
-sattn_defect(minus_infinity_not_guarded ${blocks} GROUP masks
+sattn_defect(minus_infinity_not_guarded ${states} GROUP masks
   FROM [[return st->row_max[r] == -INFINITY ? 0.0f : st->row_max[r];]]
   TO [[return st->row_max[r];]])
 sattn_defect(last_block_missing ${blocks} GROUP tiles
@@ -251,7 +302,7 @@ sattn_defect(query_read_beyond_its_end ${blocks} GROUP every-d
 sattn_defect(scale_applied_twice ${blocks} GROUP every-d
   FROM [[                    to[lane] = scale * from[x + lane];]]
   TO [[                    to[lane] = scale * (scale * from[x + lane]);]])
-sattn_defect(key_behind_the_last_read FILE kernels/fused/fused_decode.h GROUP keys
+sattn_defect(key_behind_the_last_read FILE kernels/fused/fused_decode_state.h GROUP keys
   KERNELS sattn_fused_f32_avx2_decode sattn_fused_f32_avx512_decode
   FROM [[(i < n_left ? stride : 0)]]
   TO [[stride]])

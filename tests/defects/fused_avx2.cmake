@@ -21,8 +21,6 @@ sattn_defect(key_at_the_limit_stays_visible ${steps} GROUP causal
 sattn_defect(key_before_the_window_stays_visible ${steps} GROUP windows
   FROM [[_mm256_cmpgt_epi32(begin, key)]]
   TO [[_mm256_cmpgt_epi32(begin, _mm256_set1_epi32(j + 1))]])
-sattn_defect(keys_before_the_window_not_hidden ${steps} GROUP windows
-  FROM [[for (int j = 0; j < last_begin; ++j)]] TO [[for (int j = 0; j < begins[0]; ++j)]])
 sattn_defect(distance_without_its_size ${steps} GROUP alibi
   FROM [[_mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_sub_ps(position, key));]]
   TO [[_mm256_sub_ps(position, key);]])
@@ -30,7 +28,7 @@ sattn_defect(alibi_of_the_key_before ${steps} GROUP alibi
   FROM [[_mm256_set1_ps((float)j);]]
   TO [[_mm256_set1_ps((float)(j - 1));]])
 sattn_defect(slopes_of_the_first_vector ${steps} GROUP alibi
-  FROM [[_mm256_load_ps(st->slope + vec * LANES);]] TO [[_mm256_load_ps(st->slope);]])
+  FROM [[_mm256_load_ps(st->slope + span->vec * LANES);]] TO [[_mm256_load_ps(st->slope);]])
 sattn_defect(hidden_score_stays_nan ${steps} GROUP hidden-garbage
   FROM [[_mm256_store_ps(s, _mm256_blendv_ps(lowest, score, visible));]]
   TO [[_mm256_store_ps(s, score);]])
@@ -46,10 +44,13 @@ sattn_defect(mask_tail_dropped ${steps} GROUP masks
   FROM [[bytes |= (uint64_t)strip->mask_bool[r][at + i] << 8 * i;]]
   TO [[bytes |= (uint64_t)(i + 1 < n ? strip->mask_bool[r][at + i] : 1) << 8 * i;]])
 sattn_defect(odd_key_not_summed ${steps} GROUP keys
-  FROM [[_mm256_add_ps(sum[0][vec], sum[1][vec]);]]
-  TO [[_mm256_add_ps(sum[0][vec], n_keys % 2 ? sum[1][vec] : sum[0][vec]);]])
+  FROM [[if (left > 0)
+        prefill_weigh_keys(s, base, sum, 1);]]
+  TO [[if (left > 1)
+        prefill_weigh_keys(s, base, sum, 1);]])
 sattn_defect(sum_of_the_last_block_only ${steps} GROUP keys
-  FROM [[_mm256_add_ps(_mm256_load_ps(row_sum), block_sum)]] TO [[block_sum]])
+  FROM [[_mm256_add_ps(_mm256_load_ps(row_sum), _mm256_add_ps(sum[0], sum[1]))]]
+  TO [[_mm256_add_ps(sum[0], sum[1])]])
 sattn_defect(last_row_not_stored ${steps} GROUP rows
   FROM [[if (first + r < strip->n_rows)]] TO [[if (first + r + 1 < strip->n_rows)]])
 sattn_defect(rows_of_columns_stored_whole ${steps} GROUP every-d_v
@@ -60,25 +61,32 @@ sattn_defect(scale_applied_twice ${steps} GROUP every-d
   TO [[_mm256_mul_ps(scale, _mm256_mul_ps(scale, vec_load_tail_f32x8(rows[r] + x, tail)));]])
 
 # ---- prefill: the two products
-set(tile KERNELS sattn_fused_f32_avx2 FILE kernels/fused/fused_f32_avx2.c)
+set(tile KERNELS sattn_fused_f32_avx2 sattn_fused_f32_avx512_ymm
+  FILE kernels/fused/fused_tile_avx2.h)
 
 sattn_defect(tail_of_features_dropped ${tile} GROUP every-d
   FROM [[if (step < n_steps)
-        tile_step(acc, n, n_vec, scalars, across, rows);]]
+        tile_step(]]
   TO [[if (step < n_steps && what == OUTPUT)
-        tile_step(acc, n, n_vec, scalars, across, rows);]])
+        tile_step(]])
 sattn_defect(tail_of_keys_dropped ${tile} GROUP keys
   FROM [[if (step < n_steps)
-        tile_step(acc, n, n_vec, scalars, across, rows);]]
+        tile_step(]]
   TO [[if (step < n_steps && (what == SCORES || n_steps == 1))
-        tile_step(acc, n, n_vec, scalars, across, rows);]])
+        tile_step(]])
 sattn_defect(tail_of_columns_dropped ${tile} GROUP every-d_v
-  FROM [[    case 3:
-        tile(st, block, at, 3, n_vec, what);]]
-  TO [[    case 3:
-        tile(st, block, at, 2, n_vec, what);]])
+  FROM [[        case 3:
+            tile(job, at, 3, n_vec, what);]]
+  TO [[        case 3:
+            tile(job, at, 2, n_vec, what);]])
 sattn_defect(output_of_the_last_block_only ${tile} GROUP keys
-  FROM [[_mm256_add_ps(_mm256_load_ps(to), acc[i][vec])]] TO [=[acc[i][vec]]=])
+  FROM [[_mm256_add_ps(_mm256_load_ps(to + i * WIDTH), acc[i][vec])]] TO [=[acc[i][vec]]=])
+sattn_defect(lone_keys_of_the_first_vector_left_out ${tile} GROUP windows
+  FROM [[tile_lone_steps(acc, n, 0, job, at, 0, job->block->both_begin);]]
+  TO [[tile_lone_steps(acc, n, 0, job, at, 1, job->block->both_begin);]])
+sattn_defect(lone_keys_of_the_second_vector_left_out ${tile} GROUP causal
+  FROM [[at, job->block->both_end, job->block->n_keys);]]
+  TO [[at, job->block->both_end, job->block->n_keys - 1);]])
 sattn_defect(second_vector_takes_rows_of_the_first ${tile} GROUP rows
   FROM [[acc[i][1] = _mm256_fmadd_ps(scalar, rows1, acc[i][1]);]]
   TO [[acc[i][1] = _mm256_fmadd_ps(scalar, rows0, acc[i][1]);]])
@@ -90,8 +98,8 @@ sattn_defect(nan_score_weighs_nothing FILE kernels/vec/vec_avx2.h GROUP specials
   TO [[_mm256_load_ps(table->lowest), _CMP_GE_OQ);]])
 sattn_defect(weights_below_range_not_zero FILE kernels/vec/vec_avx2.h GROUP hidden-garbage
   KERNELS sattn_fused_f32_avx2 sattn_fused_f32_avx2_decode
-  FROM [[return _mm256_and_ps(_mm256_castsi256_ps(scaled), alive);]]
-  TO [[return _mm256_blendv_ps(_mm256_set1_ps(0x1p-126f), _mm256_castsi256_ps(scaled), alive);]])
+  FROM [=[_mm256_and_ps(_mm256_castsi256_ps(scaled), t[u]);]=]
+  TO [=[_mm256_blendv_ps(_mm256_set1_ps(0x1p-126f), _mm256_castsi256_ps(scaled), t[u]);]=])
 sattn_defect(two_columns_swapped_in_transposition FILE kernels/vec/vec_avx2.h GROUP tiles
   KERNELS sattn_fused_f32_avx2
   FROM [[rows[b] = _mm256_permute2f128_ps(quad[b], quad[4 + b], 0x20);
@@ -114,6 +122,7 @@ sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_avx2.h GROUP key
 # ---- decode
 set(dot KERNELS sattn_fused_f32_avx2_decode FILE kernels/vec/score_tile_avx2.h)
 set(decode KERNELS sattn_fused_f32_avx2_decode FILE kernels/fused/fused_f32_avx2_decode.c)
+set(av KERNELS sattn_fused_f32_avx2_decode FILE kernels/fused/fused_decode_av_avx2.h)
 
 sattn_defect(tail_of_features_dropped ${dot} GROUP every-d
   FROM [[    if (x == d)
@@ -143,26 +152,20 @@ sattn_defect(places_of_two_keys_swapped ${decode} GROUP alibi
 sattn_defect(alibi_rounded_twice ${decode} GROUP alibi-exact
   FROM [[_mm256_fmadd_ps(slope, distance, s_f32x8)]]
   TO [[_mm256_add_ps(_mm256_mul_ps(slope, distance), s_f32x8)]])
-sattn_defect(maximum_over_keys_behind_the_last ${decode} GROUP masks
-  FROM [[_mm256_blendv_ps(none, _mm256_loadu_ps(s + j), real_keys(n_keys, j))]]
-  TO [[_mm256_loadu_ps(s + j)]])
-sattn_defect(keys_behind_the_last_summed ${decode} GROUP keys
-  FROM [[_mm256_add_ps(sum_f32x8, _mm256_and_ps(p_f32x8, real));]]
-  TO [[_mm256_add_ps(sum_f32x8, p_f32x8);]])
 sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
   FROM [[st->row_sum[r] += vec_hsum_f32x8(sum_f32x8);]]
   TO [[st->row_sum[r] = vec_hsum_f32x8(sum_f32x8);]])
-sattn_defect(weight_of_another_row ${decode} GROUP groups
+sattn_defect(weight_of_another_row ${av} GROUP groups
   FROM [[_mm256_set1_ps(s[r * FUSED_DECODE_KEYS]);]]
   TO [[_mm256_set1_ps(s[(r > 0 ? r - 1 : 0) * FUSED_DECODE_KEYS]);]])
-sattn_defect(tail_of_keys_dropped_in_wide_rows ${decode} GROUP every-d_v
+sattn_defect(tail_of_keys_dropped_in_wide_rows ${av} GROUP every-d_v
   FROM [[for (; j < step->n_keys; ++j)
         av_keys]]
   TO [[for (; j + 1 < step->n_keys; ++j)
         av_keys]])
-sattn_defect(sums_of_the_block_before ${decode} GROUP every-d_v
+sattn_defect(sums_of_the_block_before ${av} GROUP every-d_v
   FROM [[_mm256_storeu_ps(step->sum + i, _mm256_setzero_ps());]] TO [[;]])
-sattn_defect(tail_of_columns_dropped ${decode} GROUP every-d_v
+sattn_defect(tail_of_columns_dropped ${av} GROUP every-d_v
   FROM [[if (step->has_tail)
         av_tile]]
   TO [[if (step->has_tail && step->n_vecs < 3)

@@ -17,21 +17,18 @@ sattn_defect(minus_infinity_not_guarded ${steps} GROUP specials
   FROM [[return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(max, lowest, _CMP_NEQ_UQ), max);]]
   TO [[return max;]])
 sattn_defect(key_at_the_limit_stays_visible ${steps} GROUP causal
-  FROM [[_mm512_cmple_epi32_mask(end, _mm512_set1_epi32(j));]]
-  TO [[_mm512_cmplt_epi32_mask(end, _mm512_set1_epi32(j));]])
+  FROM [[_mm512_mask_cmpgt_epi32_mask(_mm512_cmple_epi32_mask(begin, key), end, key);]]
+  TO [[_mm512_mask_cmpge_epi32_mask(_mm512_cmple_epi32_mask(begin, key), end, key);]])
 sattn_defect(key_before_the_window_stays_visible ${steps} GROUP windows
-  FROM [[_mm512_cmpgt_epi32_mask(begin, _mm512_set1_epi32(j));]]
-  TO [[_mm512_cmpgt_epi32_mask(begin, _mm512_set1_epi32(j + 1));]])
-sattn_defect(keys_before_the_window_not_hidden ${steps} GROUP windows
-  FROM [[const int last_begin = _mm512_reduce_max_epi32(begin);]]
-  TO [[const int last_begin = _mm512_reduce_min_epi32(begin);]])
+  FROM [[_mm512_cmple_epi32_mask(begin, key)]]
+  TO [[_mm512_cmple_epi32_mask(begin, _mm512_set1_epi32(j + 1))]])
 sattn_defect(distance_without_its_size ${steps} GROUP alibi
   FROM [[_mm512_abs_ps(_mm512_sub_ps(position, key));]] TO [[_mm512_sub_ps(position, key);]])
 sattn_defect(alibi_of_the_key_before ${steps} GROUP alibi
   FROM [[_mm512_set1_ps((float)j);]]
   TO [[_mm512_set1_ps((float)(j - 1));]])
 sattn_defect(slopes_of_the_first_vector ${steps} GROUP alibi
-  FROM [[_mm512_load_ps(st->slope + vec * LANES);]] TO [[_mm512_load_ps(st->slope);]])
+  FROM [[_mm512_load_ps(st->slope + span->vec * LANES);]] TO [[_mm512_load_ps(st->slope);]])
 sattn_defect(hidden_score_stays_nan ${steps} GROUP hidden-garbage
   FROM [[_mm512_mask_add_ps(lowest, visible, _mm512_load_ps(s), bias)]]
   TO [[_mm512_add_ps(_mm512_load_ps(s), bias)]])
@@ -48,15 +45,18 @@ sattn_defect(mask_tail_dropped ${steps} GROUP masks
   TO [[if (i >= n - n % 2 && i > 0)
                 break;]])
 sattn_defect(odd_key_not_summed ${steps} GROUP keys
-  FROM [[_mm512_add_ps(sum[0][vec], sum[1][vec]);]]
-  TO [[_mm512_add_ps(sum[0][vec], n_keys % 2 ? sum[1][vec] : sum[0][vec]);]])
+  FROM [[if (left > 0)
+        prefill_weigh_keys(s, base, sum, 1);]]
+  TO [[if (left > 1)
+        prefill_weigh_keys(s, base, sum, 1);]])
 sattn_defect(sum_of_the_last_block_only ${steps} GROUP keys
-  FROM [[_mm512_add_ps(_mm512_load_ps(row_sum), block_sum)]] TO [[block_sum]])
+  FROM [[_mm512_add_ps(_mm512_load_ps(row_sum), _mm512_add_ps(sum[0], sum[1]))]]
+  TO [[_mm512_add_ps(sum[0], sum[1])]])
 sattn_defect(last_row_not_stored ${steps} GROUP rows
-  FROM [[if (first + r < strip->n_rows)]] TO [[if (first + r + 1 < strip->n_rows)]])
+  FROM [[if (vec * LANES + r < strip->n_rows)]] TO [[if (vec * LANES + r + 1 < strip->n_rows)]])
 sattn_defect(one_column_too_many_stored ${steps} GROUP every-d_v
-  FROM [[vec_store_tail_f32x16(strip->o[first + r] + y, tail, tile[r]);]]
-  TO [[vec_store_tail_f32x16(strip->o[first + r] + y, (__mmask16)(tail << 1 | 1), tile[r]);]])
+  FROM [[vec_store_tail_f32x16(strip->o[vec * LANES + r] + y, tail, tile[r]);]]
+  TO [[vec_store_tail_f32x16(strip->o[vec * LANES + r] + y, (__mmask16)(tail << 1 | 1), tile[r]);]])
 sattn_defect(scale_applied_twice ${steps} GROUP every-d
   FROM [[_mm512_mul_ps(scale, vec_load_tail_f32x16(rows[r] + x, tail));]]
   TO [[_mm512_mul_ps(scale, _mm512_mul_ps(scale, vec_load_tail_f32x16(rows[r] + x, tail)));]])
@@ -66,21 +66,27 @@ set(tile KERNELS sattn_fused_f32_avx512 FILE kernels/fused/fused_f32_avx512.c)
 
 sattn_defect(tail_of_features_dropped ${tile} GROUP every-d
   FROM [[if (step < n_steps)
-        tile_step(acc, n, n_vec, scalars, across, rows);]]
+        tile_step(]]
   TO [[if (step < n_steps && what == OUTPUT)
-        tile_step(acc, n, n_vec, scalars, across, rows);]])
+        tile_step(]])
 sattn_defect(tail_of_keys_dropped ${tile} GROUP keys
   FROM [[if (step < n_steps)
-        tile_step(acc, n, n_vec, scalars, across, rows);]]
+        tile_step(]]
   TO [[if (step < n_steps && (what == SCORES || n_steps == 1))
-        tile_step(acc, n, n_vec, scalars, across, rows);]])
+        tile_step(]])
 sattn_defect(tail_of_columns_dropped ${tile} GROUP every-d_v
-  FROM [[    case 3:
-        tile(st, block, at, 3, n_vec, what);]]
-  TO [[    case 3:
-        tile(st, block, at, 2, n_vec, what);]])
+  FROM [[        case 3:
+            tile(job, at, 3, n_vec, what);]]
+  TO [[        case 3:
+            tile(job, at, 2, n_vec, what);]])
 sattn_defect(output_of_the_last_block_only ${tile} GROUP keys
-  FROM [[_mm512_add_ps(_mm512_load_ps(to), acc[i][vec])]] TO [=[acc[i][vec]]=])
+  FROM [[_mm512_add_ps(_mm512_load_ps(to + i * WIDTH), acc[i][vec])]] TO [=[acc[i][vec]]=])
+sattn_defect(lone_keys_of_the_first_vector_left_out ${tile} GROUP windows
+  FROM [[tile_lone_steps(acc, n, 0, job, at, 0, job->block->both_begin);]]
+  TO [[tile_lone_steps(acc, n, 0, job, at, 1, job->block->both_begin);]])
+sattn_defect(lone_keys_of_the_second_vector_left_out ${tile} GROUP causal
+  FROM [[at, job->block->both_end, job->block->n_keys);]]
+  TO [[at, job->block->both_end, job->block->n_keys - 1);]])
 sattn_defect(second_vector_takes_rows_of_the_first ${tile} GROUP rows
   FROM [[acc[i][1] = _mm512_fmadd_ps(scalar, rows1, acc[i][1]);]]
   TO [[acc[i][1] = _mm512_fmadd_ps(scalar, rows0, acc[i][1]);]])
@@ -92,8 +98,8 @@ sattn_defect(nan_score_weighs_nothing FILE kernels/vec/vec_avx512.h GROUP specia
   TO [[_mm512_set1_ps(SATTN_EXP_LOWEST), _CMP_GE_OQ);]])
 sattn_defect(weights_below_range_not_zero FILE kernels/vec/vec_avx512.h GROUP hidden-garbage
   KERNELS sattn_fused_f32_avx512 sattn_fused_f32_avx512_decode
-  FROM [[return _mm512_maskz_scalef_ps(alive, p, n);]]
-  TO [[return _mm512_mask_scalef_ps(_mm512_set1_ps(0x1p-126f), alive, p, n);]])
+  FROM [=[_mm512_maskz_scalef_ps(is_alive[u], p[u], n[u]);]=]
+  TO [=[_mm512_mask_scalef_ps(_mm512_set1_ps(0x1p-126f), is_alive[u], p[u], n[u]);]=])
 sattn_defect(two_columns_swapped_in_transposition FILE kernels/vec/vec_avx512.h GROUP tiles
   KERNELS sattn_fused_f32_avx512
   FROM [[rows[4 + b] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
@@ -116,6 +122,7 @@ sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_avx512.h GROUP k
 # ---- decode
 set(dot KERNELS sattn_fused_f32_avx512_decode FILE kernels/vec/score_tile_avx512.h)
 set(decode KERNELS sattn_fused_f32_avx512_decode FILE kernels/fused/fused_f32_avx512_decode.c)
+set(av KERNELS sattn_fused_f32_avx512_decode FILE kernels/fused/fused_decode_av_avx512.h)
 
 sattn_defect(tail_of_features_dropped ${dot} GROUP every-d
   FROM [[    if (tail)
@@ -135,7 +142,7 @@ sattn_defect(two_rows_swapped ${decode} GROUP groups
 sattn_defect(maximum_of_another_row ${decode} GROUP groups
   FROM [[n_keys == 8 ? 0x0101 : 0x1111, max_f32x16]]
   TO [[n_keys == 8 ? 0x0101 : 0x1113, max_f32x16]])
-sattn_defect(parts_added_in_order ${decode} GROUP same-keys
+sattn_defect(parts_added_in_order ${av} GROUP same-keys
   FROM [[_mm512_add_ps(_mm512_add_ps(sum, acc[2 * n_sums + i]),
                                 _mm512_add_ps(acc[n_sums + i], acc[3 * n_sums + i]));]]
   TO [[_mm512_add_ps(_mm512_add_ps(sum, acc[n_sums + i]),
@@ -149,25 +156,19 @@ sattn_defect(tail_without_alibi ${decode} GROUP alibi
         const __mmask16 tail]])
 sattn_defect(places_of_two_keys_swapped ${decode} GROUP alibi
   FROM [[10, 11, 12, 13, 14, 15);]] TO [[10, 11, 12, 13, 15, 14);]])
-sattn_defect(maximum_over_keys_behind_the_last ${decode} GROUP masks
-  FROM [[_mm512_mask_max_ps(max_f32x16, real, s_f32x16, max_f32x16)]]
-  TO [[_mm512_max_ps(_mm512_loadu_ps(s + j), max_f32x16)]])
-sattn_defect(keys_behind_the_last_summed ${decode} GROUP keys
-  FROM [[_mm512_mask_add_ps(sum_f32x16, real, sum_f32x16, p_f32x16)]]
-  TO [[_mm512_add_ps(sum_f32x16, p_f32x16)]])
 sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
   FROM [[st->row_sum[r] += vec_hsum_f32x16(sum_f32x16);]]
   TO [[st->row_sum[r] = vec_hsum_f32x16(sum_f32x16);]])
-sattn_defect(weight_of_another_row ${decode} GROUP groups
+sattn_defect(weight_of_another_row ${av} GROUP groups
   FROM [[_mm512_set1_ps(s[r * FUSED_DECODE_KEYS]);]]
   TO [[_mm512_set1_ps(s[(r > 0 ? r - 1 : 0) * FUSED_DECODE_KEYS]);]])
-sattn_defect(tail_of_keys_dropped ${decode} GROUP keys
+sattn_defect(tail_of_keys_dropped ${av} GROUP keys
   FROM [[if (end - s > part)]] TO [[if (end - s > part + 1)]])
-sattn_defect(part_of_the_keys_not_added ${decode} GROUP every-d_v
+sattn_defect(part_of_the_keys_not_added ${av} GROUP every-d_v
   FROM [[if (n_parts == 2)
             sum =]]
   TO [[if (n_parts == 3)
             sum =]])
-sattn_defect(column_behind_the_last_read ${decode} GROUP every-d_v
-  FROM [[vec_load_tail_f32x16(v + y * LANES, last);]]
-  TO [[_mm512_loadu_ps(v + y * LANES);]])
+sattn_defect(column_behind_the_last_read ${av} GROUP every-d_v
+  FROM [[vec_load_tail_f32x16(v + y * AV_LANES, last);]]
+  TO [[_mm512_loadu_ps(v + y * AV_LANES);]])

@@ -15,13 +15,9 @@ sattn_defect(minus_infinity_not_guarded ${steps} GROUP specials
   FROM [[m[c] = vbslq_f32(vceqq_f32(m[c], vdupq_n_f32(-INFINITY)), vdupq_n_f32(0.0f), m[c]);]]
   TO [[]])
 sattn_defect(key_at_the_limit_stays_visible ${steps} GROUP causal
-  FROM [[vbslq_f32(vcgtq_s32(end, vdupq_n_s32(j)), vld1q_f32(s), hidden)]]
-  TO [[vbslq_f32(vcgeq_s32(end, vdupq_n_s32(j)), vld1q_f32(s), hidden)]])
+  FROM [[vcgtq_s32(end, key)]] TO [[vcgeq_s32(end, key)]])
 sattn_defect(key_before_the_window_stays_visible ${steps} GROUP windows
-  FROM [[vbslq_f32(vcgtq_s32(begin, vdupq_n_s32(j)), hidden, vld1q_f32(s))]]
-  TO [[vbslq_f32(vcgtq_s32(begin, vdupq_n_s32(j + 1)), hidden, vld1q_f32(s))]])
-sattn_defect(keys_before_the_window_not_hidden ${steps} GROUP windows
-  FROM [[const int last_begin = vmaxvq_s32(begin);]] TO [[const int last_begin = vminvq_s32(begin);]])
+  FROM [[vcleq_s32(begin, key)]] TO [[vcleq_s32(begin, vdupq_n_s32(j + 1))]])
 sattn_defect(distance_without_its_size ${steps} GROUP alibi
   FROM [[vabdq_f32(position, key)]] TO [[vsubq_f32(position, key)]])
 sattn_defect(alibi_of_the_key_before ${steps} GROUP alibi
@@ -40,9 +36,9 @@ sattn_defect(mask_of_the_key_before ${steps} GROUP masks
   FROM [[vdupq_n_u32(0xffu << 8 * u)]] TO [[vdupq_n_u32(0xffu << 8 * (u > 0 ? u - 1 : 0))]])
 sattn_defect(odd_key_not_summed ${steps} GROUP keys
   FROM [[if (left > 0)
-                sum[c] = vaddq_f32(sum[c], weigh_one(s + c * VEC, m[c]));]]
+            sum[c] = vaddq_f32(sum[c], weigh_one(s + c * VEC, m[c]));]]
   TO [[if (left > 0)
-                weigh_one(s + c * VEC, m[c]);]])
+            weigh_one(s + c * VEC, m[c]);]])
 sattn_defect(sum_of_the_last_block_only ${steps} GROUP keys
   FROM [[vst1q_f32(row_sum, vaddq_f32(vld1q_f32(row_sum), sum[c]));]]
   TO [[vst1q_f32(row_sum, sum[c]);]])
@@ -74,13 +70,18 @@ sattn_defect(wrong_feature_by_lane ${prefill} GROUP every-d
   FROM [[sum[u][1] = vec_fma_lane_f32x4(sum[u][1], q1, k_vec[u], lane);]]
   TO [[sum[u][1] = vec_fma_lane_f32x4(sum[u][1], q1, k_vec[u], lane ^ 1);]])
 sattn_defect(key_behind_the_last_read ${prefill} GROUP keys
-  FROM [[j + u < block->n_keys ? j + u : block->n_keys - 1;]] TO [[j + u;]])
+  FROM [[j + (u < n_keys ? u : n_keys - 1);]] TO [[j + u;]])
+sattn_defect(scores_behind_the_last_key_stored ${prefill} GROUP causal
+  FROM [[if (u < n_keys)
+                vst1q_f32]]
+  TO [[if (u < TILE)
+                vst1q_f32]])
 sattn_defect(tail_of_keys_dropped ${prefill} GROUP keys
   FROM [[for (; left > 0; --left) {]] TO [[for (; left > 1; --left) {]])
 sattn_defect(overlapping_columns_added_twice ${prefill} GROUP every-d_v
   FROM [[if (u >= first && u < n) {]] TO [[if (u < n) {]])
 sattn_defect(output_of_the_last_block_only ${prefill} GROUP keys
-  FROM [[vst1q_f32(o + VEC, vaddq_f32(vld1q_f32(o + VEC), sum[u][1]));]]
+  FROM [[vst1q_f32(o + VEC, vaddq_f32(old1, sum[u][1]));]]
   TO [[vst1q_f32(o + VEC, sum[u][1]);]])
 
 # ---- helpers
@@ -106,6 +107,7 @@ sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_neon.h GROUP key
 # ---- decode
 set(dot KERNELS sattn_fused_f32_neon_decode FILE kernels/vec/score_tile_neon.h)
 set(decode KERNELS sattn_fused_f32_neon_decode FILE kernels/fused/fused_f32_neon_decode.c)
+set(av KERNELS sattn_fused_f32_neon_decode FILE kernels/fused/fused_decode_av_neon.h)
 
 sattn_defect(tail_of_features_dropped ${dot} GROUP every-d
   FROM [[    if (x < d)
@@ -130,24 +132,20 @@ sattn_defect(places_of_two_keys_swapped ${decode} GROUP alibi
   FROM [[{0, 1, 2, 3}]] TO [[{0, 1, 3, 2}]])
 sattn_defect(maximum_of_another_row ${decode} GROUP groups
   FROM [[vmaxnmvq_f32(max[row]);]] TO [[vmaxnmvq_f32(max[row > 0 ? row - 1 : 0]);]])
-sattn_defect(maximum_over_keys_behind_the_last ${decode} GROUP masks
-  FROM [[vbslq_f32(vec_tail_m4(n_keys - j), vld1q_f32(s + j), none)]] TO [[vld1q_f32(s + j)]])
-sattn_defect(keys_behind_the_last_summed ${decode} GROUP keys
-  FROM [[vbslq_f32(vec_tail_m4(n_keys - j), all, vdupq_n_f32(0.0f));]] TO [[all;]])
 sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
   FROM [[st->row_sum[r] += sum_of_lanes(sum);]] TO [[st->row_sum[r] = sum_of_lanes(sum);]])
 sattn_defect(lanes_added_as_neighbours ${decode} GROUP same-keys
   FROM [[vadd_f32(vget_low_f32(v), vget_high_f32(v));]]
   TO [[vpadd_f32(vget_low_f32(v), vget_high_f32(v));]])
-sattn_defect(weight_of_another_row ${decode} GROUP groups
+sattn_defect(weight_of_another_row ${av} GROUP groups
   FROM [[vec_fma_lane_f32x4(acc[r * n_vecs + y], v_vec, p[r], lane);]]
   TO [[vec_fma_lane_f32x4(acc[r * n_vecs + y], v_vec, p[r > 0 ? r - 1 : 0], lane);]])
-sattn_defect(tail_of_keys_dropped ${decode} GROUP keys
+sattn_defect(tail_of_keys_dropped ${av} GROUP keys
   FROM [[for (; left > 0; --left, ++s, v += step->v_stride) {]]
   TO [[for (; left > 1; --left, ++s, v += step->v_stride) {]])
-sattn_defect(overlapping_columns_added_twice ${decode} GROUP every-d_v
+sattn_defect(overlapping_columns_added_twice ${av} GROUP every-d_v
   FROM [[if (y < n_done)
             continue;]]
   TO [[]])
-sattn_defect(tail_of_columns_dropped ${decode} GROUP every-d_v
+sattn_defect(tail_of_columns_dropped ${av} GROUP every-d_v
   FROM [[if (step->n_tail)]] TO [[if (step->n_tail > 1)]])

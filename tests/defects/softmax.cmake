@@ -40,7 +40,7 @@ sattn_defect(far_distance_in_32_bits ${distance} GROUP alibi
 # ---- softmax_rows.h
 set(rows KERNELS ${scalar} ${vector} FILE kernels/softmax/softmax_rows.h)
 
-sattn_defect(minus_infinity_not_guarded ${rows} GROUP masks
+sattn_defect(minus_infinity_not_guarded KERNELS ${scalar} ${vector} FILE kernels/softmax/softmax_steps.h GROUP masks
   FROM [[return max == -INFINITY ? 0.0f : max;]] TO [[return max;]])
 sattn_defect(last_column_not_cleared ${rows} GROUP columns
   FROM [[(size_t)(row->n_columns - row->keys.end) * sizeof *row->p);]]
@@ -70,9 +70,6 @@ sattn_defect(all_minus_infinity_as_no_key ${rows} GROUP all-infinite
   TO [[]])
 
 set(flat KERNELS ${vector} FILE kernels/softmax/softmax_rows.h)
-sattn_defect(causal_limit_of_the_first_row_ignored ${flat} GROUP causal
-  FROM [[return first.begin == 0 && first.end == n && last.begin == 0 && last.end == n;]]
-  TO [[return first.begin == 0 && last.begin == 0 && last.end == n;]])
 sattn_defect(far_keys_one_further ${flat} GROUP alibi-exact
   FROM [[sattn_alibi_distance(row->position, j);]] TO [[sattn_alibi_distance(row->position, j + 1);]])
 sattn_defect(far_tail_without_alibi ${flat} GROUP alibi
@@ -81,9 +78,30 @@ sattn_defect(far_tail_without_alibi ${flat} GROUP alibi
 sattn_defect(mask_ignored_with_alibi ${flat} GROUP alibi
   FROM [[return maximum_of(*row, *cut, SOFTMAX_BOOL, has_alibi);]]
   TO [[return maximum_of(*row, *cut, has_alibi ? SOFTMAX_UNMASKED : SOFTMAX_BOOL, has_alibi);]])
-sattn_defect(rest_of_rows_taken_as_a_whole ${flat} GROUP rows
+
+# ---- softmax_steps.h, softmax_whole.h: rows that see every key
+set(whole KERNELS ${vector} FILE kernels/softmax/softmax_whole.h)
+
+sattn_defect(causal_limit_of_the_first_row_ignored ${whole} GROUP causal
+  FROM [[return first.begin == 0 && first.end == n && last.begin == 0 && last.end == n;]]
+  TO [[return first.begin == 0 && last.begin == 0 && last.end == n;]])
+sattn_defect(rest_of_rows_taken_as_a_whole ${whole} GROUP rows
   FROM [[const int64_t end = a->i1 - (a->i1 - a->i0) % ops->flat_rows;]]
   TO [[const int64_t end = a->i1;]])
+sattn_defect(weights_of_a_turn_not_divided ${whole} GROUP rows
+  FROM [[turn.factor = 1.0f / turn.sum;]] TO [[turn.factor = 1.0f;]])
+sattn_defect(statistics_of_the_next_row ${whole} GROUP rows
+  FROM [[const int64_t own_stat = stat;]] TO [[const int64_t own_stat = stat + 1;]])
+sattn_defect(all_minus_infinity_in_a_turn_as_no_key ${whole} GROUP all-infinite
+  FROM [[turn.sum == 0.0f ? 1.0f : turn.sum;]] TO [[turn.sum;]])
+sattn_defect(rows_of_the_first_head ${whole} GROUP groups
+  FROM [[turn.next = a->s + g * a->s_group_stride + i * a->s_stride;]]
+  TO [[turn.next = a->s + i * a->s_stride;]])
+sattn_defect(head_without_its_first_rows ${whole} GROUP groups
+  FROM [[                i = i_first;
+                ++g;]]
+  TO [[                i = i_first + 1;
+                ++g;]])
 
 # ---- scalar
 set(plain KERNELS ${scalar} FILE kernels/softmax/softmax_plain.h)
@@ -164,7 +182,7 @@ sattn_defect(small_weights_of_a_chunk_kept ${steps} GROUP score-sizes
   FROM [[_mm512_maskz_mul_ps(_mm512_cmp_ps_mask(p, least, _CMP_GE_OQ), p, factor)]]
   TO [[_mm512_mul_ps(p, factor)]])
 sattn_defect(base_of_the_row_before ${runs} GROUP rows
-  FROM [[_mm512_set1_ps(base[r + 1])]] TO [[_mm512_set1_ps(base[r])]])
+  FROM [[_mm512_set1_ps(values[r + 1])]] TO [[_mm512_set1_ps(values[r])]])
 sattn_defect(sum_runs_into_the_next_row ${runs} GROUP rows
   FROM [[flat_add(part, p + j, n, vec_tail_m16(stop - j));]]
   TO [[flat_add(part, p + j, n, vec_tail_m16(stop + 1 - j));]])
@@ -189,6 +207,16 @@ sattn_defect(whole_vectors_without_alibi ${steps} GROUP alibi
 sattn_defect(tail_without_alibi ${steps} GROUP alibi
   FROM [[sloped(load_raw(row, cut, cut->tail), row, cut->tail, 0)]]
   TO [[load_raw(row, cut, cut->tail)]])
+
+set(turns KERNELS sattn_softmax_f32_avx512 FILE kernels/softmax/softmax_turn_avx512.h)
+sattn_defect(turn_without_the_tail_of_the_maximum ${turns} GROUP keys
+  FROM [[sums.top[0] = raise(sums.top[0], _mm512_loadu_ps(t.next + last));]] TO [[(void)last;]])
+sattn_defect(turn_with_the_tail_not_turned_back ${turns} GROUP keys
+  FROM [[turned_back(p, whole - last, t.n - whole)]] TO [[p]])
+sattn_defect(turn_with_the_last_block_only ${turns} GROUP lengths
+  FROM [[sums->sum = _mm512_add_ps(sums->sum, sums->part);]] TO [[sums->sum = sums->part;]])
+sattn_defect(turn_scales_the_tail_twice ${turns} GROUP keys
+  FROM [[(t.done + last, done_tail);]] TO [[(t.done + last, _mm512_mul_ps(done_tail, factor));]])
 
 # ---- AVX2
 set(steps KERNELS sattn_softmax_f32_avx2 FILE kernels/softmax/softmax_rows_avx2.h)
@@ -244,6 +272,16 @@ sattn_defect(whole_vectors_without_alibi ${steps} GROUP alibi
 sattn_defect(tail_without_alibi ${steps} GROUP alibi
   FROM [[sloped(load_raw(row, cut, cut->tail), row, cut->tail, 0)]]
   TO [[load_raw(row, cut, cut->tail)]])
+
+set(turns KERNELS sattn_softmax_f32_avx2 FILE kernels/softmax/softmax_turn_avx2.h)
+sattn_defect(turn_without_the_tail_of_the_maximum ${turns} GROUP keys
+  FROM [[sums.top = raise(sums.top, _mm256_loadu_ps(t.next + last));]] TO [[(void)last;]])
+sattn_defect(turn_with_the_tail_not_turned_back ${turns} GROUP keys
+  FROM [[turned_back(p, whole - last, t.n - whole)]] TO [[p]])
+sattn_defect(turn_with_the_last_block_only ${turns} GROUP lengths
+  FROM [[sums->sum = _mm256_add_ps(sums->sum, sums->part);]] TO [[sums->sum = sums->part;]])
+sattn_defect(turn_scales_the_tail_twice ${turns} GROUP keys
+  FROM [[(t.done + last, done_tail);]] TO [[(t.done + last, _mm256_mul_ps(done_tail, factor));]])
 
 # ---- NEON
 set(steps KERNELS sattn_softmax_f32_neon FILE kernels/softmax/softmax_rows_neon.h)
@@ -305,3 +343,12 @@ sattn_defect(whole_vectors_without_alibi ${steps} GROUP alibi
 sattn_defect(tail_without_alibi ${steps} GROUP alibi
   FROM [[sloped(load_raw(row, cut, cut->tail), row, cut->tail, 0)]]
   TO [[load_raw(row, cut, cut->tail)]])
+set(turns KERNELS sattn_softmax_f32_neon FILE kernels/softmax/softmax_turn_neon.h)
+sattn_defect(turn_without_the_tail_of_the_maximum ${turns} GROUP keys
+  FROM [[sums.top[0] = raise(sums.top[0], vld1q_f32(t.next + last));]] TO [[(void)last;]])
+sattn_defect(turn_with_the_tail_not_turned_back ${turns} GROUP keys
+  FROM [[turned_back(p, whole - last)]] TO [[p]])
+sattn_defect(turn_with_the_last_block_only ${turns} GROUP lengths
+  FROM [[sums->sum = vaddq_f32(sums->sum, sums->part);]] TO [[sums->sum = sums->part;]])
+sattn_defect(turn_scales_the_tail_twice ${turns} GROUP keys
+  FROM [[(t.done + last, done_tail);]] TO [[(t.done + last, vmulq_f32(done_tail, factor));]])

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_goals.h: the jobs of preset limits, and what they showed of each goal. */
+#ifndef SATTN_BENCH_BENCH_GOALS_H
+#define SATTN_BENCH_BENCH_GOALS_H
+
+#include "bench/bench_rows.h"
+#include "bench/environment/caches.h"
+#include "bench/goals.h"
+
+#include <stdbool.h>
+
+/* Makes the list: as sattn_bench_select, for the goals' shapes. */
+int sattn_bench_select_goals(const sattn_bench_options *options, sattn_features usable,
+                             const sattn_bench_filter *filter, sattn_bench_jobs *list);
+
+typedef enum sattn_mark {
+    SATTN_MARK_NOT_ASKED, /* its row was not among those to run */
+    SATTN_MARK_NOT_HERE,  /* not measurable here, for the reason in `why` */
+    SATTN_MARK_BELOW,
+    SATTN_MARK_REACHED,
+    SATTN_MARK_STRETCH, /* that too */
+    SATTN_MARKS,
+} sattn_mark;
+
+/* One goal at one ISA. */
+typedef struct sattn_goal_result {
+    const sattn_goal *goal;
+    int isa; /* of sattn_goal_isa */
+    sattn_mark mark;
+    sattn_stat value; /* in the unit of the goal's measure; n is 0 where there is none */
+    bool is_open;     /* the 95 % interval of the value has the goal in it */
+    bool is_wide;     /* the spread is too large for the mark to mean much */
+    char why[160];    /* it is not measurable, or below in spite of its value; or "" */
+    const sattn_bench_row *row, *other; /* measured, and what it is compared with; or NULL */
+    sattn_limit_kind bound;             /* of a percentage */
+} sattn_goal_result;
+
+sattn_goal_result sattn_goal_judge(const sattn_goal *goal, int isa, const sattn_bench_jobs *list,
+                                   const sattn_caches *caches);
+
+/* "reached", "stretch", "below", "not here", "" */
+const char *sattn_mark_name(sattn_mark mark);
+/* "%", "points", "elements/cycle", "ns/element", "x" */
+const char *sattn_goal_unit(sattn_goal_measure measure);
+
+#endif

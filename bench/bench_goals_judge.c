@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench_goals_judge.c: what a run showed of a goal. */
+#include "bench/bench_goals.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Clocks in GHz at which the nanoseconds of goals.c say something: they were measured at 3.5. */
+#define NS_CLOCK_LEAST 3.0
+#define NS_CLOCK_MOST  4.5
+
+/* Of a spread: 10th to 90th percentile, relative to the median, or in points. */
+#define WIDE        0.15
+#define WIDE_POINTS 8.0
+
+/* Of the row's largest weight, in its unit of 2^-24. */
+#define SOFTMAX_ERROR (6e-7 * 16777216.0)
+
+const char *sattn_mark_name(sattn_mark mark)
+{
+    static const char *const names[SATTN_MARKS] = {
+        [SATTN_MARK_NOT_ASKED] = "",      [SATTN_MARK_NOT_HERE] = "not here",
+        [SATTN_MARK_BELOW] = "below",     [SATTN_MARK_REACHED] = "reached",
+        [SATTN_MARK_STRETCH] = "stretch",
+    };
+    return names[mark];
+}
+
+const char *sattn_goal_unit(sattn_goal_measure measure)
+{
+    switch (measure) {
+    case SATTN_GOAL_FMA:
+    case SATTN_GOAL_READ:
+        return "%";
+    case SATTN_GOAL_EASY:
+    case SATTN_GOAL_NEIGHBOUR:
+        return "points";
+    case SATTN_GOAL_PER_CYCLE:
+        return "elements/cycle";
+    case SATTN_GOAL_NS:
+        return "ns/element";
+    case SATTN_GOAL_SPEEDUP:
+        break;
+    }
+    return "x";
+}
+
+/* ---- rows */
+
+static const sattn_bench_job *job_of(const sattn_bench_jobs *list, const sattn_goal *goal,
+                                     const char *shape)
+{
+    for (size_t j = 0; j < list->count; ++j) {
+        const sattn_bench_job *const job = &list->jobs[j];
+        if (strcmp(job->shape->name, shape) == 0 && job->cache == goal->cache && job->n_rows > 0 &&
+            strcmp(job->rows[0].variant->op->name, goal->op) == 0)
+            return job;
+    }
+    return NULL;
+}
+
+static const sattn_bench_row *row_of(const sattn_bench_job *job, const sattn_goal_result *result,
+                                     const char *data, int threads)
+{
+    for (size_t r = 0; job && r < job->n_rows; ++r) {
+        const sattn_bench_row *const row = &job->rows[r];
+        const bool same_data = data ? strcmp(job->data[row->data].name, data) == 0 : row->data == 0;
+        if (same_data && row->threads == threads && !row->variant->peer &&
+            strcmp(sattn_variant_isa(row->variant), sattn_goal_isa(result->isa)) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+/* ---- values */
+
+static sattn_stat share_of(const sattn_bench_row *row, sattn_limit_kind kind)
+{
+    for (size_t i = 0; i < SATTN_MEASURE_MAX_REFERENCES; ++i)
+        if (row->kinds[i] == kind && row->measured.share[i].n > 0)
+            return row->measured.share[i];
+    return sattn_stat_of(NULL, 0);
+}
+
+/* Cycles per nanosecond beside the row; NaN: not measured. */
+static double clock_of(const sattn_bench_row *row)
+{
+    for (size_t i = 0; i < SATTN_MEASURE_MAX_REFERENCES; ++i)
+        if (row->kinds[i] == SATTN_LIMIT_CYCLE && row->measured.share[i].n > 0)
+            return row->measured.reference_rate[i].median * 1e-9;
+    return (double)NAN;
+}
+
+static sattn_stat difference(const sattn_stat *a, const sattn_stat *b)
+{
+    if (a->n == 0 || b->n == 0)
+        return sattn_stat_of(NULL, 0);
+    return (sattn_stat){.median = a->median - b->median,
+                        .p10 = a->p10 - b->p90,
+                        .p90 = a->p90 - b->p10,
+                        .low = a->low - b->high,
+                        .high = a->high - b->low,
+                        .n = a->n < b->n ? a->n : b->n};
+}
+
+static sattn_stat percent_of_fma(const sattn_bench_row *row)
+{
+    return sattn_stat_scaled(share_of(row, SATTN_LIMIT_FMA), 100);
+}
+
+/* At avx2 the tighter of both bounds. */
+static sattn_stat percent_of_read(sattn_goal_result *result)
+{
+    const sattn_stat fma = percent_of_fma(result->row);
+    const sattn_stat read = sattn_stat_scaled(share_of(result->row, SATTN_LIMIT_READ), 100);
+    const bool is_avx2 = strcmp(sattn_goal_isa(result->isa), "avx2") == 0;
+    result->bound = SATTN_LIMIT_READ;
+    if (!is_avx2 || fma.n == 0 || fma.median <= read.median)
+        return read;
+    result->bound = SATTN_LIMIT_FMA;
+    return fma;
+}
+
+static sattn_stat behind(const sattn_goal_result *result)
+{
+    const sattn_stat own = percent_of_fma(result->row);
+    const sattn_stat easy = result->other ? percent_of_fma(result->other) : sattn_stat_of(NULL, 0);
+    return difference(&own, &easy);
+}
+
+static sattn_stat value_of(sattn_goal_result *result)
+{
+    const sattn_bench_row *const row = result->row;
+    switch (result->goal->measure) {
+    case SATTN_GOAL_FMA:
+        result->bound = SATTN_LIMIT_FMA;
+        return percent_of_fma(row);
+    case SATTN_GOAL_READ:
+        return percent_of_read(result);
+    case SATTN_GOAL_EASY:
+    case SATTN_GOAL_NEIGHBOUR:
+        return behind(result);
+    case SATTN_GOAL_PER_CYCLE:
+        return share_of(row, SATTN_LIMIT_CYCLE);
+    case SATTN_GOAL_NS:
+        return sattn_stat_scaled(row->measured.time_ns, 1 / row->work.elements);
+    case SATTN_GOAL_SPEEDUP:
+        break;
+    }
+    return row->over_one_thread;
+}
+
+/* ---- the mark */
+
+/* Whether K and V lie where the goal wants them. */
+static bool is_at_level(sattn_goal_result *result, const sattn_caches *caches)
+{
+    const double bytes = result->row->whole.kv_bytes;
+    const double l2 = (double)caches->l2_bytes, l3 = (double)caches->l3_bytes;
+    const bool wants_l2 = result->goal->level == SATTN_GOAL_L2;
+    if (result->goal->level == SATTN_GOAL_ANYWHERE || (wants_l2 && bytes <= l2) ||
+        (!wants_l2 && l2 > 0 && bytes > l2 && bytes <= l3 / 2))
+        return true;
+    snprintf(result->why, sizeof result->why,
+             "its %.1f MB are not in the %s-level cache of this CPU", bytes / 1e6,
+             wants_l2 ? "second" : "third");
+    return false;
+}
+
+static bool is_clock_right(sattn_goal_result *result)
+{
+    const double clock = clock_of(result->row);
+    if (result->goal->measure != SATTN_GOAL_NS ||
+        (clock >= NS_CLOCK_LEAST && clock <= NS_CLOCK_MOST))
+        return true;
+    if (isfinite(clock))
+        snprintf(result->why, sizeof result->why,
+                 "the figure is for a clock of 3.5 GHz, and this core ran at %.1f GHz", clock);
+    else
+        snprintf(result->why, sizeof result->why,
+                 "the figure is for a clock of 3.5 GHz, and none was measured beside it");
+    return false;
+}
+
+static bool is_reached(const sattn_goal_result *result, double figure)
+{
+    const double value = result->value.median;
+    return result->goal->measure == SATTN_GOAL_NS ? value <= figure : value >= figure;
+}
+
+static bool is_wide(const sattn_goal_result *result)
+{
+    const sattn_stat *const value = &result->value;
+    const bool points = strcmp(sattn_goal_unit(result->goal->measure), "points") == 0;
+    return value->p90 - value->p10 > (points ? WIDE_POINTS : WIDE * value->median);
+}
+
+static sattn_mark mark_of(sattn_goal_result *result)
+{
+    const sattn_goal_figures *const figures = &result->goal->figures[result->isa];
+    const bool is_softmax = strcmp(result->goal->op, "softmax") == 0;
+    if (is_softmax && result->row->verified.worst_error > SOFTMAX_ERROR) {
+        snprintf(result->why, sizeof result->why, "its error is above 6e-7 of the largest weight");
+        return SATTN_MARK_BELOW;
+    }
+    if (!is_reached(result, figures->goal))
+        return SATTN_MARK_BELOW;
+    const bool has_stretch = figures->stretch < 0 || figures->stretch > 0;
+    return has_stretch && is_reached(result, figures->stretch) ? SATTN_MARK_STRETCH
+                                                               : SATTN_MARK_REACHED;
+}
+
+/* Without a value: why there is none. */
+static void explain(sattn_goal_result *result, const sattn_bench_job *job)
+{
+    const char *const isa = sattn_goal_isa(result->isa);
+    const int threads = result->goal->threads ? result->goal->threads : 1;
+    const sattn_isa *const level = sattn_isa_by_name(isa);
+    const bool has_level = level && !(level->needs & ~sattn_cpu_this()->usable);
+    if (job && !has_level)
+        snprintf(result->why, sizeof result->why, "no %s here", isa);
+    else if (!job ||
+             (!result->row && sattn_threads_usable(threads, result->why, sizeof result->why)))
+        result->mark = SATTN_MARK_NOT_ASKED;
+    else if (result->row && *job->skipped)
+        snprintf(result->why, sizeof result->why, "%.150s", job->skipped);
+    else if (result->row && result->row->state != SATTN_ROW_MEASURED)
+        snprintf(result->why, sizeof result->why, "failed: %.140s",
+                 *job->error ? job->error : result->row->why);
+    else if (result->row)
+        snprintf(result->why, sizeof result->why, "what it is compared with was not measured");
+}
+
+sattn_goal_result sattn_goal_judge(const sattn_goal *goal, int isa, const sattn_bench_jobs *list,
+                                   const sattn_caches *caches)
+{
+    sattn_goal_result result = {
+        .goal = goal, .isa = isa, .mark = SATTN_MARK_NOT_HERE, .value = sattn_stat_of(NULL, 0)};
+    const sattn_bench_job *const job = job_of(list, goal, goal->shape);
+    const sattn_bench_job *const near = job_of(list, goal, goal->neighbour ? goal->neighbour : "");
+    result.row = row_of(job, &result, goal->data, goal->threads ? goal->threads : 1);
+    result.other = row_of(goal->neighbour ? near : job, &result, NULL, 1);
+    if (result.row && result.row->state == SATTN_ROW_MEASURED)
+        result.value = value_of(&result);
+    if (result.value.n == 0) {
+        explain(&result, job);
+        return result;
+    }
+    if (!is_at_level(&result, caches) || !is_clock_right(&result))
+        return result;
+    const double figure = goal->figures[isa].goal;
+    result.mark = mark_of(&result);
+    result.is_open = figure > result.value.low && figure < result.value.high;
+    result.is_wide = is_wide(&result);
+    return result;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * peers.c: other libraries as variants. What a library takes by itself is set against the highest
+ * level of this CPU, what is capped against the level of its cap. */
+#include "bench/peers/peers.h"
+#include "bench/ops/ops.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { PEER_OPS = 4, CAPS = 2 };
+
+static const char *const peer_ops[PEER_OPS] = {"fused", "qk", "softmax", "av"};
+static const char *const peer_names[SATTN_PEERS] = {"openblas", "onednn", "onednn-graph", "pytorch",
+                                                    "onnxruntime"};
+
+static sattn_features highest_level(void)
+{
+    size_t count;
+    const sattn_isa *const isas = sattn_isas(&count);
+    sattn_features highest = SATTN_ISA_SCALAR;
+    for (size_t i = 0; i < count; ++i)
+        if (!(isas[i].needs & ~sattn_cpu_this()->usable))
+            highest = isas[i].needs;
+    return highest;
+}
+
+static void make(sattn_variant *variant, const char *op, int peer, const char *cap)
+{
+    size_t count;
+    const sattn_bench_op *const ops = sattn_bench_ops(&count);
+    const sattn_isa *const level = cap ? sattn_isa_by_name(cap) : NULL;
+    *variant = (sattn_variant){.needs = level ? level->needs : highest_level(),
+                               .kind = SATTN_ROW_LIBRARY,
+                               .phases = SATTN_PHASE_ALL,
+                               .plan = strcmp(op, "fused") == 0 ? "chain" : NULL,
+                               .note = "another library",
+                               .peer = peer_names[peer],
+                               .cap = cap};
+    for (size_t o = 0; o < count; ++o)
+        if (strcmp(ops[o].name, op) == 0)
+            variant->op = &ops[o];
+    snprintf(variant->name, sizeof variant->name, "%s%s%s", peer_names[peer], cap ? "_" : "",
+             cap ? cap : "");
+}
+
+const sattn_variant *sattn_peer_variant(const char *op, int peer, const char *cap)
+{
+    static sattn_variant variants[PEER_OPS][CAPS][SATTN_PEERS];
+    for (int o = 0; o < PEER_OPS; ++o) {
+        sattn_variant *const variant = &variants[o][cap != NULL][peer];
+        if (strcmp(peer_ops[o], op) != 0)
+            continue;
+        if (!variant->op)
+            make(variant, op, peer, cap);
+        return variant;
+    }
+    return NULL;
+}

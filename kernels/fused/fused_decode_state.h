@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fused_decode_state.h: what the steps of fused_decode.h work on, and which steps an ISA brings. */
+#ifndef SATTN_KERNELS_FUSED_DECODE_STATE_H
+#define SATTN_KERNELS_FUSED_DECODE_STATE_H
+
+#include "kernels/fused/fused_strip.h"
+#include "kernels/vec/score_tile.h"
+
+enum {
+    FUSED_DECODE_KEYS = 128, /* most keys of a block; a multiple of every ISA's key tile */
+    FUSED_DECODE_UNIT = 16, /* keys of a part of a block; a multiple of every vector and key tile */
+    FUSED_DECODE_ROWS = 32, /* most rows of a strip */
+};
+
+typedef struct fused_decode_state {
+    int64_t d, d_v;
+    int64_t q_pitch; /* floats per row of q: d rounded up to whole vectors */
+    int64_t o_pitch; /* floats per row of o */
+    int n_rows;
+    float *q; /* scale * q, zeros behind d. Group of n rows from row r on: q + r * q_pitch, laid out
+               * [vectors of a row][n][lanes] */
+    float *s; /* [n_rows][FUSED_DECODE_KEYS] scores, then weights */
+    float *o; /* [n_rows][o_pitch] */
+    float *sum;                       /* [2][o_pitch] AV product of a block, for one or two rows */
+    float row_max[FUSED_DECODE_ROWS]; /* reference value m, -inf until a key was seen */
+    float row_sum[FUSED_DECODE_ROWS];
+    float block_max[FUSED_DECODE_ROWS]; /* maximum over the visible keys of the block */
+} fused_decode_state;
+
+/* How K and V are prefetched. */
+typedef enum fused_fetch {
+    FUSED_FETCH_OWN,  /* with each line that is read the one `ahead` of it */
+    FUSED_FETCH_NEXT, /* what comes next of K and V in turn, whatever is read */
+} fused_fetch;
+
+typedef struct fused_decode_block {
+    int64_t first;  /* absolute index of its first key */
+    int n_keys;     /* at least 1 */
+    const float *k; /* row of the first key */
+    const float *v;
+    int64_t k_stride, v_stride;
+    fused_fetch fetch;
+    int64_t k_ahead, v_ahead;     /* FUSED_FETCH_OWN: bytes */
+    const float *k_next, *v_next; /* FUSED_FETCH_NEXT: rows where it begins */
+} fused_decode_block;
+
+/* A group of rows, and the keys of a block that are worked on for it: [begin, end). */
+typedef struct fused_decode_part {
+    int row, n_rows;
+    int begin, end;
+    fused_fetch fetch;
+    int64_t k_ahead, v_ahead;
+    int share, shares; /* FUSED_FETCH_NEXT: the groups that fetch, and which of them this one is */
+} fused_decode_part;
+
+/* ALiBi of one row at one block. */
+typedef struct fused_decode_alibi {
+    float slope;    /* what distances are multiplied by */
+    float position; /* of the query, counted from the block's first key */
+} fused_decode_alibi;
+
+typedef struct fused_decode_ops {
+    int lanes;
+    /* s[r][j] = q[r] . k[j] for the rows and keys of the part, and block_max over these, as if
+     * every key were visible; a NaN does not enter block_max. May write s up to the end of the
+     * unit. */
+    void (*score)(fused_decode_state *st, const fused_decode_block *block,
+                  const fused_decode_part *part);
+    /* s[0 .. n) = softcap * tanh(s / softcap) */
+    void (*cap)(float *s, int64_t n, float softcap);
+    /* s[j] += slope * |position - j| for j < n, fused */
+    void (*slope)(float *s, int n, const fused_decode_alibi *alibi);
+    /* block_max from s[r][0 .. n), n in whole units; a NaN is passed over */
+    void (*maximum)(fused_decode_state *st, int n);
+    /* s[r][0 .. n) = exp(s - m), n in whole units; adds the sum to row_sum, its lanes by halves */
+    void (*weigh)(fused_decode_state *st, int n);
+    /* exp(t) of one number, with the same polynomial */
+    float (*exp)(float t);
+    /* o += s v for the rows of the part and all keys of the block */
+    void (*accumulate)(const fused_decode_state *st, const fused_decode_block *block,
+                       const fused_decode_part *part);
+} fused_decode_ops;
+
+/* The keys of a block in whole units. */
+static inline int fused_decode_columns(const fused_decode_block *block)
+{
+    return (block->n_keys + FUSED_DECODE_UNIT - 1) / FUSED_DECODE_UNIT * FUSED_DECODE_UNIT;
+}
+
+/* rows[0 .. n_keys) of K from `first` on, of which n_left >= 1 exist; behind the last, that again.
+ */
+SATTN_INLINE void fused_decode_rows(const float *rows[SCORE_KEYS], const float *first,
+                                    int64_t stride, int n_left, const int n_keys)
+{
+    rows[0] = first;
+    if (n_left >= n_keys) {
+        SATTN_UNROLL(8)
+        for (int i = 1; i < n_keys; ++i)
+            rows[i] = rows[i - 1] + stride;
+    } else {
+        SATTN_UNROLL(8)
+        for (int i = 1; i < n_keys; ++i)
+            rows[i] = rows[i - 1] + (i < n_left ? stride : 0);
+    }
+}
+
+/* With nothing but -inf so far, any finite reference gives the weights 0 that are due. */
+static inline float fused_decode_reference(const fused_decode_state *st, int r)
+{
+    return st->row_max[r] == -INFINITY ? 0.0f : st->row_max[r];
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fused_span.h: which keys of a block each half of a strip takes part in, for fused_prefill.h.
+ *
+ * The rows of a strip lie in two vectors, and limits move on with the rows: what the first vector
+ * sees begins and ends no later than what the second sees. So a block is three runs of keys, of
+ * which any may be empty: those of the first vector alone, those of both, those of the second
+ * alone. A mask that hides keys at either end of a block from all rows of a vector shortens its
+ * run; where a mask does so in another order, a run takes in keys that it hides.
+ *
+ *   keys      0 ............. both_begin ............. both_end ............. n_keys
+ *   vector 0  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+ *   vector 1                  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+ *   no limit cuts here           sure_begin ...... sure_end
+ */
+#ifndef SATTN_KERNELS_FUSED_SPAN_H
+#define SATTN_KERNELS_FUSED_SPAN_H
+
+#include "kernels/fused/fused_strip.h"
+
+/* Keys [begin, end) of a block and the rows of n_vec vectors from `vec` on. */
+typedef struct fused_span {
+    int vec, n_vec;
+    int begin, end;
+} fused_span;
+
+typedef struct fused_block {
+    int64_t first; /* absolute index of its first key */
+    int n_keys;    /* 1 .. SATTN_KEY_BLOCK */
+    int both_begin, both_end;
+    bool is_cut; /* a limit hides keys of the block from some row that takes part */
+    int sure_begin,
+        sure_end;   /* where it is: what is seen by all rows, in whole tiles if possible */
+    const float *k; /* row of the first key */
+    const float *v;
+    const float *k_next; /* K rows scored after these: the next block's, or the next strip's */
+    int64_t k_stride, v_stride, mask_key_stride;
+} fused_block;
+
+/* Absolute keys [begin, end) that the rows of each vector see between them. */
+typedef struct fused_ranges {
+    int64_t begin[2], end[2];
+} fused_ranges;
+
+static inline fused_ranges fused_strip_ranges(const fused_strip *strip, int lanes)
+{
+    fused_ranges ranges = {.begin = {INT64_MAX, INT64_MAX}, .end = {0, 0}};
+    for (int vec = 0; vec * lanes < strip->n_lanes; ++vec)
+        for (int r = vec * lanes; r < (vec + 1) * lanes; ++r) {
+            const int64_t begin = strip->key_begin[r];
+            const int64_t end = strip->key_end[r];
+            ranges.begin[vec] = begin < ranges.begin[vec] ? begin : ranges.begin[vec];
+            ranges.end[vec] = end > ranges.end[vec] ? end : ranges.end[vec];
+        }
+    return ranges;
+}
+
+/* True if the mask lets one of the keys [begin, end) through to one of the rows of vector `vec`. */
+static inline bool fused_vector_shows(const fused_strip *strip, int lanes, int vec,
+                                      int64_t key_stride, int64_t begin, int64_t end)
+{
+    const int n_rows = strip->mask_is_shared ? 1 : lanes;
+    const int64_t n = key_stride ? end - begin : 1;
+    for (int r = vec * lanes; r < vec * lanes + n_rows; ++r)
+        if (fused_strip_shows(strip, r, begin * key_stride, n))
+            return true;
+    return false;
+}
+
+/* The same for one key, but of the vector's first and last row only: a cheap look that finds most
+ * keys which are seen. */
+static inline bool fused_vector_shows_key(const fused_strip *strip, int lanes, int vec,
+                                          int64_t key_stride, int64_t key)
+{
+    return fused_strip_bias(strip, vec * lanes, key * key_stride) != -INFINITY ||
+           fused_strip_bias(strip, (vec + 1) * lanes - 1, key * key_stride) != -INFINITY;
+}
+
+/* Takes keys that the mask hides from all rows of vector `vec` off both ends of [*begin, *end), in
+ * groups that start at multiples of 16. */
+static inline void fused_trim(const fused_strip *strip, int lanes, int vec, int64_t key_stride,
+                              int64_t *begin, int64_t *end)
+{
+    enum { GROUP = 16 };
+    const bool is_begin_seen = fused_vector_shows_key(strip, lanes, vec, key_stride, *begin);
+    const bool is_end_seen = fused_vector_shows_key(strip, lanes, vec, key_stride, *end - 1);
+    if (!is_begin_seen && !is_end_seen &&
+        !fused_vector_shows(strip, lanes, vec, key_stride, *begin, *end))
+        *end = *begin;
+    while (!is_end_seen && *begin < *end) {
+        const int64_t group = (*end - 1) / GROUP * GROUP;
+        const int64_t start = group > *begin ? group : *begin;
+        if (fused_vector_shows(strip, lanes, vec, key_stride, start, *end))
+            break;
+        *end = start;
+    }
+    while (!is_begin_seen && *begin < *end) {
+        const int64_t group = (*begin / GROUP + 1) * GROUP;
+        const int64_t stop = group < *end ? group : *end;
+        if (fused_vector_shows(strip, lanes, vec, key_stride, *begin, stop))
+            break;
+        *begin = stop;
+    }
+}
+
+/* Where limits cut the block, and what lies between the cuts. `tile` keys are scored at a time. */
+static inline void fused_block_cut(fused_block *block, const fused_strip *strip, int tile)
+{
+    const int both = block->both_end - block->both_begin;
+    const int begin = fused_place(strip->key_begin_max, block->first + block->both_begin, both);
+    const int end = fused_place(strip->key_end_min, block->first + block->both_begin, both);
+    block->is_cut =
+        strip->key_begin_max > block->first || strip->key_end_min < block->first + block->n_keys;
+    block->sure_begin = block->both_begin + (begin + tile - 1) / tile * tile;
+    block->sure_end = block->both_begin + (end < both ? end / tile * tile : both);
+    if (block->sure_begin >= block->sure_end)
+        block->sure_begin = block->sure_end = block->both_end;
+}
+
+/* The keys of the strip among [j, stop), which lie in one block: false if there are none. */
+static inline bool fused_block_find(fused_block *block, const sattn_fused_args *a,
+                                    const fused_strip *strip, const fused_ranges *ranges, int lanes,
+                                    int64_t j, int64_t stop)
+{
+    int64_t begin[2], end[2];
+    for (int vec = 0; vec < 2; ++vec) {
+        begin[vec] = ranges->begin[vec] > j ? ranges->begin[vec] : j;
+        end[vec] = ranges->end[vec] < stop ? ranges->end[vec] : stop;
+        if ((a->visible.mask_bool || a->visible.mask_add) && begin[vec] < end[vec])
+            fused_trim(strip, lanes, vec, a->visible.mask_key_stride, &begin[vec], &end[vec]);
+    }
+    if (begin[0] >= end[0])
+        begin[0] = end[0] = begin[1];
+    if (begin[1] >= end[1])
+        begin[1] = end[1] = end[0];
+    const int64_t first = begin[0] < begin[1] ? begin[0] : begin[1];
+    const int64_t last = end[0] > end[1] ? end[0] : end[1];
+    if (first >= last)
+        return false;
+    block->first = first;
+    block->n_keys = (int)(last - first);
+    block->both_begin = (int)(begin[1] - first);
+    block->both_end = (int)((end[0] <= end[1] ? end[0] : last) - first);
+    if (block->both_end < block->both_begin)
+        block->both_end = block->both_begin;
+    return true;
+}
+
+/* The keys that vector `vec` takes part in. */
+static inline fused_span fused_block_span(const fused_block *block, int vec)
+{
+    return vec == 0 ? (fused_span){0, 1, 0, block->both_end}
+                    : (fused_span){1, 1, block->both_begin, block->n_keys};
+}
+
+/* The keys that both vectors take part in, or all of one vector where the other has none. */
+static inline fused_span fused_block_common(const fused_block *block)
+{
+    if (block->both_begin == block->n_keys || block->both_end == 0)
+        return fused_block_span(block, block->both_end == 0 ? 1 : 0);
+    return (fused_span){0, 2, block->both_begin, block->both_end};
+}
+
+#endif
