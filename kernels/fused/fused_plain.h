@@ -205,9 +205,9 @@ SATTN_INLINE void plain_block(const sattn_fused_args *a, plain_state *st, const 
     if (a->visible.alibi_slopes)
         plain_alibi(s, strip, r, first, n);
     bool visible = true;
-    if (strip->mask_bool[r])
+    if (a->visible.mask_bool)
         visible = plain_hide(s, strip->mask_bool[r] + at, a->visible.mask_key_stride, n);
-    else if (strip->mask_add[r])
+    else if (a->visible.mask_add)
         visible = plain_bias(s, strip->mask_add[r] + at, a->visible.mask_key_stride, n);
     if (!visible)
         return;

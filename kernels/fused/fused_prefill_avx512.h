@@ -61,22 +61,23 @@ static inline void prefill_slope(const fused_prefill_state *st, const fused_span
     }
 }
 
+/* The score of key j where limits let the row see it, -inf where not. */
+SATTN_INLINE __m512 prefill_limit(const fused_prefill_state *st, int vec, int j, __m512 score)
+{
+    const __m512i key = _mm512_set1_epi32(j);
+    const __m512i begin = _mm512_load_si512(st->block_begin + vec * LANES);
+    const __m512i end = _mm512_load_si512(st->block_end + vec * LANES);
+    const __mmask16 visible =
+        _mm512_mask_cmpgt_epi32_mask(_mm512_cmple_epi32_mask(begin, key), end, key);
+    return _mm512_mask_mov_ps(_mm512_set1_ps(-INFINITY), visible, score);
+}
+
 static inline void prefill_hide(const fused_prefill_state *st, const fused_span *span)
 {
-    const __m512i begin = _mm512_load_si512(st->block_begin + span->vec * LANES);
-    const __m512i end = _mm512_load_si512(st->block_end + span->vec * LANES);
-    __m512 max = _mm512_load_ps(st->block_max + span->vec * LANES);
     for (int j = span->begin; j < span->end; ++j) {
         float *const s = st->s_t + j * WIDTH + span->vec * LANES;
-        const __m512i key = _mm512_set1_epi32(j);
-        const __mmask16 visible =
-            _mm512_mask_cmpgt_epi32_mask(_mm512_cmple_epi32_mask(begin, key), end, key);
-        const __m512 score =
-            _mm512_mask_mov_ps(_mm512_set1_ps(-INFINITY), visible, _mm512_load_ps(s));
-        _mm512_store_ps(s, score);
-        max = _mm512_max_ps(score, max); /* a NaN score leaves max as it is */
+        _mm512_store_ps(s, prefill_limit(st, span->vec, j, _mm512_load_ps(s)));
     }
-    _mm512_store_ps(st->block_max + span->vec * LANES, max);
 }
 
 /* Adds the bias to one vector of scores, or hides them where it is -inf, whatever the score is. */
