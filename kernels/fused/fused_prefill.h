@@ -264,7 +264,9 @@ static inline void fused_prefill_strip(const sattn_fused_args *a, const fused_pr
     const int64_t end = strip->key_end_max;
     const int64_t n_keys = end > strip->key_begin_min ? end - strip->key_begin_min : 0;
     st->n_fetched = 0;
-    st->fetch_step = 1 + (int)(width / (3 * (n_keys / SATTN_KEY_BLOCK + 1)));
+    st->fetch_step = 0;
+    if (n_keys > 2 * SATTN_KEY_BLOCK)
+        st->fetch_step = 1 + (int)(width / (3 * (n_keys / SATTN_KEY_BLOCK + 1)));
     for (int64_t j = strip->key_begin_min; j < end;) {
         const int64_t border = (j / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
         const int64_t stop = border < end ? border : end;

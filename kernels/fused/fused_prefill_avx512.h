@@ -26,7 +26,8 @@ SATTN_INLINE void prefill_pack_tile(float *to, const float *const *rows, int64_t
     __m512 tile[16];
     SATTN_UNROLL(16)
     for (int r = 0; r < 16; ++r)
-        tile[r] = _mm512_mul_ps(scale, vec_load_tail_f32x16(rows[r] + x, tail));
+        tile[r] = _mm512_mul_ps(scale, n == LANES ? _mm512_loadu_ps(rows[r] + x)
+                                                  : vec_load_tail_f32x16(rows[r] + x, tail));
     vec_transpose_f32x16(tile);
     SATTN_UNROLL(16)
     for (int i = 0; i < 16; ++i)
@@ -211,33 +212,37 @@ static inline void prefill_weigh(const fused_prefill_state *st, const fused_span
     _mm512_store_ps(row_sum, _mm512_add_ps(_mm512_load_ps(row_sum), _mm512_add_ps(sum[0], sum[1])));
 }
 
-/* Columns y .. y + n - 1 of one vector of rows, 1 <= n <= 16. */
-SATTN_INLINE void prefill_store_tile(const fused_prefill_state *st, const fused_strip *strip,
-                                     int vec, int64_t y, int64_t n)
+/* Columns y .. y + n - 1 of one vector of rows, 1 <= n <= 16. Lanes behind the last row hold what
+ * it holds, and store it again. */
+SATTN_INLINE void prefill_store_tile(float *const *rows, int64_t y, int64_t n, const float *o_t,
+                                     __m512 factor)
 {
-    const __m512 factor = _mm512_load_ps(st->factor + vec * LANES);
-    const float *const o_t = st->o_t + y * WIDTH + vec * LANES;
     const __mmask16 tail = vec_tail_m16(n);
     __m512 tile[16];
     SATTN_UNROLL(16)
     for (int i = 0; i < 16; ++i)
-        tile[i] =
-            i < n ? _mm512_mul_ps(factor, _mm512_load_ps(o_t + i * WIDTH)) : _mm512_setzero_ps();
+        tile[i] = i < n ? _mm512_mul_ps(factor, _mm512_load_ps(o_t + (y + i) * WIDTH))
+                        : _mm512_setzero_ps();
     vec_transpose_f32x16(tile);
     SATTN_UNROLL(16)
     for (int r = 0; r < 16; ++r)
-        if (vec * LANES + r < strip->n_rows)
-            vec_store_tail_f32x16(strip->o[vec * LANES + r] + y, tail, tile[r]);
+        if (n == LANES)
+            _mm512_storeu_ps(rows[r] + y, tile[r]);
+        else
+            vec_store_tail_f32x16(rows[r] + y, tail, tile[r]);
 }
 
 static inline void prefill_store(const fused_prefill_state *st, const fused_strip *strip)
 {
     for (int vec = 0; vec < st->n_vec; ++vec) {
+        const __m512 factor = _mm512_load_ps(st->factor + vec * LANES);
+        const float *const o_t = st->o_t + vec * LANES;
+        float *const *const rows = strip->o + vec * LANES;
         int64_t y = 0;
         for (; y + LANES <= st->d_v; y += LANES)
-            prefill_store_tile(st, strip, vec, y, LANES);
+            prefill_store_tile(rows, y, LANES, o_t, factor);
         if (y < st->d_v)
-            prefill_store_tile(st, strip, vec, y, st->d_v - y);
+            prefill_store_tile(rows, y, st->d_v - y, o_t, factor);
     }
 }
 
