@@ -247,8 +247,9 @@ SATTN_INLINE void plain_strip(const sattn_fused_args *a, plain_state *st, const 
     for (int64_t first = strip->key_begin_min; first < strip->key_end_max;) {
         const int64_t next = (first / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
         for (int r = 0; r < strip->n_rows; ++r) {
-            const int64_t begin = strip->key_begin[r] > first ? strip->key_begin[r] : first;
-            const int64_t end = strip->key_end[r] < next ? strip->key_end[r] : next;
+            const sattn_key_range keys = fused_row_keys(strip, r);
+            const int64_t begin = keys.begin > first ? keys.begin : first;
+            const int64_t end = keys.end < next ? keys.end : next;
             if (begin < end)
                 plain_block(a, st, strip, r, begin, (int)(end - begin));
         }

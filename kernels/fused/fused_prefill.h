@@ -122,9 +122,11 @@ static inline void fused_prefill_fetch(fused_prefill_state *st, const fused_stri
 static inline void fused_prefill_cut(const fused_prefill_state *st, const fused_strip *strip,
                                      const fused_block *block)
 {
+    const int64_t begin = strip->limits.begin - block->first;
+    const int64_t end = strip->limits.end - block->first;
     for (int r = 0; r < strip->n_lanes; ++r) {
-        st->block_begin[r] = fused_place(strip->key_begin[r], block->first, block->n_keys);
-        st->block_end[r] = fused_place(strip->key_end[r], block->first, block->n_keys);
+        st->block_begin[r] = fused_place(begin + strip->query[r], 0, block->n_keys);
+        st->block_end[r] = fused_place(end + strip->query[r], 0, block->n_keys);
     }
 }
 

@@ -45,8 +45,8 @@ static inline fused_ranges fused_strip_ranges(const fused_strip *strip, int lane
 {
     fused_ranges ranges = {.begin = {INT64_MAX, INT64_MAX}, .end = {0, 0}};
     for (int vec = 0; vec * lanes < strip->n_lanes; ++vec) {
-        ranges.begin[vec] = strip->key_begin[vec * lanes];
-        ranges.end[vec] = strip->key_end[(vec + 1) * lanes - 1];
+        ranges.begin[vec] = fused_row_keys(strip, vec * lanes).begin;
+        ranges.end[vec] = fused_row_keys(strip, (vec + 1) * lanes - 1).end;
     }
     return ranges;
 }

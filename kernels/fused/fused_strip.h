@@ -29,10 +29,9 @@ typedef struct fused_strip {
      * where the query stands among the keys. */
     float slope[SATTN_TILE_QUERIES_MAX];
     int64_t position[SATTN_TILE_QUERIES_MAX];
-    /* What length, causal limit and window leave of the keys [j0, j1), maybe none. From row to row
-     * neither end ever moves back. */
-    int64_t key_begin[SATTN_TILE_QUERIES_MAX];
-    int64_t key_end[SATTN_TILE_QUERIES_MAX];
+    /* Query i sees what lies in [j0, j1) of the keys from limits.begin + i to limits.end + i. */
+    sattn_key_range limits;
+    int64_t j0, j1;
     int64_t key_begin_min, key_begin_max;
     int64_t key_end_min, key_end_max;
 } fused_strip;
@@ -48,22 +47,29 @@ static inline int64_t fused_held(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
+/* What length, causal limit and window leave row r of the keys, maybe none. From row to row neither
+ * end ever moves back. */
+static inline sattn_key_range fused_row_keys(const fused_strip *s, int r)
+{
+    return (sattn_key_range){fused_held(s->limits.begin + s->query[r], s->j0, s->j1),
+                             fused_held(s->limits.end + s->query[r], s->j0, s->j1)};
+}
+
 /* Limits move on by one key per query, so those of the strip's first row tell all others. They are
  * held where, a strip further on, they still lie before all keys, and behind them. */
 static inline void fused_strip_limit(fused_strip *s, const sattn_fused_args *a)
 {
     const sattn_key_range limits = sattn_limits(&a->visible, s->query[0]);
-    const int64_t begin = fused_held(limits.begin, -SATTN_TILE_QUERIES_MAX, a->j1) - s->query[0];
-    const int64_t end = fused_held(limits.end, -SATTN_TILE_QUERIES_MAX, a->j1) - s->query[0];
-    const int last = s->n_lanes - 1;
-    for (int r = 0; r < s->n_lanes; ++r) {
-        s->key_begin[r] = fused_held(begin + s->query[r], a->j0, a->j1);
-        s->key_end[r] = fused_held(end + s->query[r], a->j0, a->j1);
-    }
-    s->key_begin_min = s->key_begin[0];
-    s->key_begin_max = s->key_begin[last];
-    s->key_end_min = s->key_end[0];
-    s->key_end_max = s->key_end[last];
+    s->limits.begin = fused_held(limits.begin, -SATTN_TILE_QUERIES_MAX, a->j1) - s->query[0];
+    s->limits.end = fused_held(limits.end, -SATTN_TILE_QUERIES_MAX, a->j1) - s->query[0];
+    s->j0 = a->j0;
+    s->j1 = a->j1;
+    const sattn_key_range first = fused_row_keys(s, 0);
+    const sattn_key_range last = fused_row_keys(s, s->n_lanes - 1);
+    s->key_begin_min = first.begin;
+    s->key_begin_max = last.begin;
+    s->key_end_min = first.end;
+    s->key_end_max = last.end;
 }
 
 static inline void fused_strip_bend(fused_strip *s, const sattn_fused_args *a)
@@ -154,15 +160,15 @@ static inline bool fused_strip_shows(const fused_strip *s, int r, int64_t j, int
 static inline bool fused_row_sees(const sattn_fused_args *a, const fused_strip *s, int r,
                                   float row_sum)
 {
-    const int64_t end = s->key_end[r];
-    if (row_sum != 0.0f || s->key_begin[r] >= end)
+    const sattn_key_range keys = fused_row_keys(s, r);
+    if (row_sum != 0.0f || keys.begin >= keys.end)
         return row_sum != 0.0f;
     if (!a->visible.mask_bool && !a->visible.mask_add)
         return true;
     if (a->visible.mask_key_stride == 0)
         return fused_strip_shows(s, r, 0, 1);
-    for (int64_t j = s->key_begin[r]; j < end; j += SATTN_KEY_BLOCK)
-        if (fused_strip_shows(s, r, j, end - j < SATTN_KEY_BLOCK ? end - j : SATTN_KEY_BLOCK))
+    for (int64_t j = keys.begin; j < keys.end; j += SATTN_KEY_BLOCK)
+        if (fused_strip_shows(s, r, j, fused_held(keys.end - j, 0, SATTN_KEY_BLOCK)))
             return true;
     return false;
 }

@@ -19,32 +19,32 @@ sattn_defect(head_of_next_strip ${strip} GROUP groups
   FROM [[int64_t g = first % a->n_group;]]
   TO [[int64_t g = 0;]])
 sattn_defect(causal_one_key_too_many ${strip} GROUP causal
-  FROM [[fused_held(end + s->query[r],]] TO [[fused_held(end + s->query[r] + 1,]])
+  FROM [[fused_held(s->limits.end + s->query[r],]] TO [[fused_held(s->limits.end + s->query[r] + 1,]])
 sattn_defect(causal_one_key_too_few ${strip} GROUP causal
-  FROM [[fused_held(end + s->query[r],]]
-  TO [[fused_held(end + s->query[r] - (a->visible.causal ? 1 : 0),]])
+  FROM [[fused_held(s->limits.end + s->query[r],]]
+  TO [[fused_held(s->limits.end + s->query[r] - (a->visible.causal ? 1 : 0),]])
 sattn_defect(window_one_key_short_on_the_left ${strip} GROUP windows
-  FROM [[fused_held(begin + s->query[r],]] TO [[fused_held(begin + s->query[r] + 1,]])
+  FROM [[fused_held(s->limits.begin + s->query[r],]] TO [[fused_held(s->limits.begin + s->query[r] + 1,]])
 sattn_defect(window_one_key_too_wide_on_the_left ${strip} GROUP windows
-  FROM [[fused_held(begin + s->query[r],]] TO [[fused_held(begin + s->query[r] - 1,]])
+  FROM [[fused_held(s->limits.begin + s->query[r],]] TO [[fused_held(s->limits.begin + s->query[r] - 1,]])
 sattn_defect(window_one_key_short_on_the_right ${strip} GROUP windows
-  FROM [[fused_held(end + s->query[r],]]
-  TO [[fused_held(end + s->query[r] - (a->visible.window_right >= 0 ? 1 : 0),]])
+  FROM [[fused_held(s->limits.end + s->query[r],]]
+  TO [[fused_held(s->limits.end + s->query[r] - (a->visible.window_right >= 0 ? 1 : 0),]])
 sattn_defect(window_ignored ${strip} GROUP windows
   FROM [[const sattn_key_range limits = sattn_limits(&a->visible, s->query[0]);]]
   TO [[sattn_visibility open = a->visible;
     open.has_window = false;
     const sattn_key_range limits = sattn_limits(&open, s->query[0]);]])
 sattn_defect(keys_before_the_range_seen ${strip} GROUP ranges
-  FROM [[s->key_begin[r] = fused_held(begin + s->query[r], a->j0,]]
-  TO [[s->key_begin[r] = fused_held(begin + s->query[r], 0,]])
+  FROM [[fused_held(s->limits.begin + s->query[r], s->j0,]]
+  TO [[fused_held(s->limits.begin + s->query[r], 0,]])
 sattn_defect(limit_held_at_the_first_key ${strip} GROUP causal
   FROM [[fused_held(limits.end, -SATTN_TILE_QUERIES_MAX, a->j1)]] TO [[fused_held(limits.end, 0, a->j1)]])
 sattn_defect(window_held_at_the_first_key ${strip} GROUP windows
   FROM [[fused_held(limits.begin, -SATTN_TILE_QUERIES_MAX, a->j1)]]
   TO [[fused_held(limits.begin, 0, a->j1)]])
 sattn_defect(limits_move_on_with_heads ${strip} GROUP groups
-  FROM [[fused_held(end + s->query[r],]] TO [[fused_held(end + s->query[0] + r,]])
+  FROM [[fused_held(s->limits.end + s->query[r],]] TO [[fused_held(s->limits.end + s->query[0] + r,]])
 sattn_defect(slope_of_the_first_head ${strip} GROUP alibi
   FROM [=[-a->visible.alibi_slopes[s->head[r]]]=] TO [=[-a->visible.alibi_slopes[0]]=])
 sattn_defect(alibi_raises_scores ${strip} GROUP alibi
@@ -72,18 +72,17 @@ sattn_defect(all_minus_infinity_as_no_key ${strip} GROUP specials
   TO [[row_sum]])
 
 sattn_defect(row_without_keys_counts_as_seen ${strip} GROUP causal
-  FROM [[if (row_sum != 0.0f || s->key_begin[r] >= end)]] TO [[if (row_sum != 0.0f)]])
+  FROM [[if (row_sum != 0.0f || keys.begin >= keys.end)]] TO [[if (row_sum != 0.0f)]])
 sattn_defect(row_hidden_by_its_mask_counts_as_seen ${strip} GROUP masks
   FROM [[return shown != 0;]] TO [[return shown != 1u << 31;]])
 sattn_defect(scores_of_minus_infinity_count_as_hidden ${strip} GROUP alibi-overflow
   FROM [[shown |= s->mask_add[r][j + u] != -INFINITY ? 1u : 0u;]]
   TO [[shown |= s->mask_add[r][j + u] != s->mask_add[r][j + u] ? 1u : 0u;]])
 sattn_defect(mask_asked_behind_the_causal_limit ${strip} GROUP masks
-  FROM [[const int64_t end = s->key_end[r];]]
-  TO [[const int64_t end = s->key_begin[r] < s->key_end[r] ? a->j1 : 0;]])
+  FROM [[fused_held(keys.end - j, 0, SATTN_KEY_BLOCK)]] TO [[fused_held(s->j1 - j, 0, SATTN_KEY_BLOCK)]])
 sattn_defect(mask_asked_before_the_window ${strip} GROUP combined
-  FROM [[for (int64_t j = s->key_begin[r]; j < end; j += SATTN_KEY_BLOCK)]]
-  TO [[for (int64_t j = a->j0; j < end; j += SATTN_KEY_BLOCK)]])
+  FROM [[for (int64_t j = keys.begin; j < keys.end; j += SATTN_KEY_BLOCK)]]
+  TO [[for (int64_t j = s->j0; j < keys.end; j += SATTN_KEY_BLOCK)]])
 
 # ---- exp_poly.h
 sattn_defect(exp_off_by_a_thousandth KERNELS ${scalar} ${prefill} FILE kernels/vec/exp_poly.h
@@ -183,7 +182,8 @@ sattn_defect(left_limit_of_the_window_not_applied ${spans} GROUP windows
         strip->key_begin_max > block->first ||]]
   TO [[block->is_cut =]])
 sattn_defect(keys_of_the_last_row_alone_left_out ${spans} GROUP causal
-  FROM [[strip->key_end[(vec + 1) * lanes - 1];]] TO [[strip->key_end[(vec + 1) * lanes - 2];]])
+  FROM [[fused_row_keys(strip, (vec + 1) * lanes - 1).end;]]
+  TO [[fused_row_keys(strip, (vec + 1) * lanes - 2).end;]])
 sattn_defect(causal_limit_not_applied ${spans} GROUP causal
   FROM [[return block->is_cut && (]] TO [[return block->n_keys == 0 && (]])
 sattn_defect(tile_at_the_limit_counts_as_seen ${spans} GROUP causal
@@ -389,7 +389,7 @@ sattn_defect(last_key_without_alibi ${plain} GROUP alibi
   TO [[        for (int j = 0; j < n - (n > 1); ++j)
             s[j] = plain_add_slope(s[j], slope, fabsf]])
 sattn_defect(keys_before_the_window_seen ${plain} GROUP windows
-  FROM [[strip->key_begin[r] > first ? strip->key_begin[r] : first;]] TO [[first;]])
+  FROM [[keys.begin > first ? keys.begin : first;]] TO [[first;]])
 sattn_defect(nan_score_weighs_nothing KERNELS ${scalar} FILE kernels/vec/vec_plain.h GROUP specials
   FROM [[const float t = score < -88.0f ? -88.0f : score;]]
   TO [[const float t = score > -88.0f ? score : -88.0f;]])
