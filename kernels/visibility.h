@@ -25,24 +25,30 @@ static inline int64_t sattn_add_held(int64_t a, int64_t b)
     return a + b;
 }
 
-/* The keys that query row i may see. Sums are formed so that where one is held, what it is held at
- * lies beyond every key all the same. */
-static inline sattn_key_range sattn_visible_range(const sattn_visibility *visible, int64_t i)
+/* The keys [begin, end) that causal limit and window leave query row i, counted on beyond both ends
+ * of the keys: begin < end, unless a sum is held. Sums are formed so that where one is held, what
+ * it is held at lies beyond every key all the same. */
+static inline sattn_key_range sattn_limits(const sattn_visibility *visible, int64_t i)
 {
     const int64_t offset = visible->causal_offset;
-    sattn_key_range range = {0, visible->n_k};
-    if (visible->causal) {
-        const int64_t last = sattn_add_held(offset, i);
-        range.end = last < range.end - 1 ? last + 1 : range.end;
-    }
+    sattn_key_range limits = {INT64_MIN, INT64_MAX};
+    if (visible->causal)
+        limits.end = sattn_add_held(sattn_add_held(offset, i), 1);
     if (visible->has_window && visible->window_right >= 0) {
         const int64_t last = sattn_add_held(sattn_add_held(offset, visible->window_right), i);
-        range.end = last < range.end - 1 ? last + 1 : range.end;
+        limits.end = last < limits.end - 1 ? last + 1 : limits.end;
     }
-    if (visible->has_window && visible->window_left >= 0) {
-        const int64_t first = sattn_add_held(sattn_add_held(offset, -visible->window_left), i);
-        range.begin = first > range.begin ? first : range.begin;
-    }
+    if (visible->has_window && visible->window_left >= 0)
+        limits.begin = sattn_add_held(sattn_add_held(offset, -visible->window_left), i);
+    return limits;
+}
+
+/* The keys that query row i may see. */
+static inline sattn_key_range sattn_visible_range(const sattn_visibility *visible, int64_t i)
+{
+    sattn_key_range range = sattn_limits(visible, i);
+    range.begin = range.begin > 0 ? range.begin : 0;
+    range.end = range.end < visible->n_k ? range.end : visible->n_k;
     if (range.begin >= range.end)
         return (sattn_key_range){0, 0};
     return range;

@@ -67,8 +67,9 @@ static inline void fused_decode_hide(const sattn_fused_args *a, const fused_deco
     const int n = fused_decode_columns(block);
     for (int r = 0; r < st->n_rows; ++r) {
         float *const s = st->s + r * FUSED_DECODE_KEYS;
-        const int begin = fused_place(strip->key_begin[r], block->first, block->n_keys);
-        const int end = fused_place(strip->key_end[r], block->first, block->n_keys);
+        const sattn_key_range keys = fused_row_keys(strip, r);
+        const int begin = fused_place(keys.begin, block->first, block->n_keys);
+        const int end = fused_place(keys.end, block->first, block->n_keys);
         if (masked && begin < end)
             fused_decode_mask(a, strip, r, s + begin, block->first + begin, end - begin);
         for (int j = 0; j < begin; ++j)

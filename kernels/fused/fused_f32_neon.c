@@ -7,8 +7,8 @@
  *          multiply-adds a cycle. The multiplier is a lane of a vector of K or V (fmla by element),
  *          so those are loaded four or eight elements at a time and nothing is broadcast but the
  *          last d % 4 features.
- * Tails    A last group of fewer than 8 keys repeats the last key: its further scores are not
- *          stored, and a repeated score does not change a maximum. A last group of fewer than 8
+ * Tails    A last group of fewer than 8 keys repeats the last key, whose scores are then stored
+ *          again, and a repeated score does not change a maximum. A last group of fewer than 8
  *          columns of V is moved back to overlap the one before, and only the new columns are
  *          added; V narrower than 8 is loaded lane by lane.
  * Sums     each score is summed in the order of the features, each output in the order of the keys,
@@ -21,10 +21,32 @@ enum {
 
 sattn_fused_fn sattn_fused_f32_neon;
 
-/* Scores of 8 keys, the first n_keys of which exist, and 8 rows. */
-SATTN_INLINE void score_tile(const float *q_t, int64_t d, const float *const rows[TILE], int n_keys,
-                             float *s_t, float *row_max)
+/* Stores the scores of keys j .. j + n_keys - 1 and rows r .. r + 7, and raises their maxima to
+ * them. */
+SATTN_INLINE void store_scores(const fused_prefill_state *st, int r, int j, float32x4_t sum[][2],
+                               int n_keys, bool is_cut)
 {
+    SATTN_UNROLL(2)
+    for (int c = 0; c < 2; ++c) {
+        const int row = r + c * VEC;
+        float32x4_t max = vld1q_f32(st->block_max + row);
+        SATTN_UNROLL(8)
+        for (int u = 0; u < TILE; ++u) {
+            const int key = u < n_keys ? j + u : j + n_keys - 1;
+            const float32x4_t score = is_cut ? prefill_limit(st, row, key, sum[u][c]) : sum[u][c];
+            vst1q_f32(st->s_t + key * WIDTH + row, score);
+            max = vmaxnmq_f32(max, score);
+        }
+        vst1q_f32(st->block_max + row, max);
+    }
+}
+
+/* Scores of 8 keys from key j on, the first n_keys of which exist, and of rows r .. r + 7. */
+SATTN_INLINE void score_tile(const fused_prefill_state *st, const float *const rows[TILE], int r,
+                             int j, int n_keys, bool is_cut)
+{
+    const int64_t d = st->d;
+    const float *const q_t = st->q_t + r;
     const float *k[TILE]; /* of its own, to stay in registers */
     float32x4_t sum[TILE][2];
     SATTN_UNROLL(8)
@@ -63,26 +85,19 @@ SATTN_INLINE void score_tile(const float *q_t, int64_t d, const float *const row
             sum[u][1] = vfmaq_f32(sum[u][1], q1, k_all);
         }
     }
-    SATTN_UNROLL(2)
-    for (int c = 0; c < 2; ++c) {
-        float32x4_t max = vld1q_f32(row_max + c * VEC);
-        SATTN_UNROLL(8)
-        for (int u = 0; u < TILE; ++u) {
-            if (u < n_keys)
-                vst1q_f32(s_t + u * WIDTH + c * VEC, sum[u][c]);
-            max = vmaxnmq_f32(max, sum[u][c]);
-        }
-        vst1q_f32(row_max + c * VEC, max);
-    }
+    if (is_cut)
+        store_scores(st, r, j, sum, n_keys, true);
+    else
+        store_scores(st, r, j, sum, n_keys, false);
 }
 
 /* K is read along its rows, which every hardware prefetcher follows; V will be read in columns of
  * 8, a jump at every key, so its rows are called for while their scores are computed. */
-static void score(const fused_prefill_state *st, const fused_block *block, const fused_span *span,
-                  float *max)
+static void score(const fused_prefill_state *st, const fused_block *block, const fused_span *span)
 {
     for (int j = span->begin; j < span->end; j += TILE) {
         const int n_keys = span->end - j < TILE ? span->end - j : TILE;
+        const bool is_cut = fused_keys_are_cut(block, j, n_keys);
         const float *k[TILE];
         for (int u = 0; u < TILE; ++u) {
             const int key = j + (u < n_keys ? u : n_keys - 1);
@@ -91,7 +106,7 @@ static void score(const fused_prefill_state *st, const fused_block *block, const
                 __builtin_prefetch(block->v + key * block->v_stride + y);
         }
         for (int r = span->vec * LANES; r < (span->vec + span->n_vec) * LANES; r += LANES)
-            score_tile(st->q_t + r, st->d, k, n_keys, st->s_t + j * WIDTH + r, max + r);
+            score_tile(st, k, r, j, n_keys, is_cut);
     }
 }
 
@@ -172,7 +187,6 @@ static void accumulate(const fused_prefill_state *st, const fused_block *block)
 void sattn_fused_f32_neon(const sattn_fused_args *args)
 {
     static const fused_prefill_ops ops = {.lanes = LANES,
-                                          .tile = TILE,
                                           .pack = prefill_pack,
                                           .score = score,
                                           .cap = vec_softcap,

@@ -205,9 +205,9 @@ SATTN_INLINE void plain_block(const sattn_fused_args *a, plain_state *st, const 
     if (a->visible.alibi_slopes)
         plain_alibi(s, strip, r, first, n);
     bool visible = true;
-    if (strip->mask_bool[r])
+    if (a->visible.mask_bool)
         visible = plain_hide(s, strip->mask_bool[r] + at, a->visible.mask_key_stride, n);
-    else if (strip->mask_add[r])
+    else if (a->visible.mask_add)
         visible = plain_bias(s, strip->mask_add[r] + at, a->visible.mask_key_stride, n);
     if (!visible)
         return;
@@ -247,8 +247,9 @@ SATTN_INLINE void plain_strip(const sattn_fused_args *a, plain_state *st, const 
     for (int64_t first = strip->key_begin_min; first < strip->key_end_max;) {
         const int64_t next = (first / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
         for (int r = 0; r < strip->n_rows; ++r) {
-            const int64_t begin = strip->key_begin[r] > first ? strip->key_begin[r] : first;
-            const int64_t end = strip->key_end[r] < next ? strip->key_end[r] : next;
+            const sattn_key_range keys = fused_row_keys(strip, r);
+            const int64_t begin = keys.begin > first ? keys.begin : first;
+            const int64_t end = keys.end < next ? keys.end : next;
             if (begin < end)
                 plain_block(a, st, strip, r, begin, (int)(end - begin));
         }

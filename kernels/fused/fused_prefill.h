@@ -43,7 +43,6 @@ typedef struct fused_prefill_state {
     float *row_max;   /* [width] reference value m of each row, -inf until a key was seen */
     float *row_sum;   /* [width] */
     float *block_max; /* [width] maximum over the visible keys of the block */
-    float *cut_max;   /* [width] the same of scores that limits may yet hide, of no use */
     float *factor;    /* [width] what O^T is multiplied by at the end */
     float *slope;     /* [width] what ALiBi multiplies distances by; set only with slopes */
     float *position;  /* [width] of the query, counted from the block's first key; the same */
@@ -52,12 +51,11 @@ typedef struct fused_prefill_state {
 } fused_prefill_state;
 
 typedef struct fused_prefill_ops {
-    int lanes, tile; /* rows in a vector; keys that are scored at a time */
+    int lanes; /* rows in a vector */
     /* q_t[x][r] = scale * q[r][x] */
     void (*pack)(const fused_prefill_state *st, const fused_strip *strip, float scale);
-    /* s_t = K q_t, as if every key of the span were visible, of one vector or both; raises `max` */
-    void (*score)(const fused_prefill_state *st, const fused_block *block, const fused_span *span,
-                  float *max);
+    /* s_t = K q_t of one vector or both, -inf where limits hide; raises block_max */
+    void (*score)(const fused_prefill_state *st, const fused_block *block, const fused_span *span);
     /* s[0 .. n) = softcap * tanh(s / softcap) */
     void (*cap)(float *s, int64_t n, float softcap);
     /* The rest is done vector by vector: spans have n_vec = 1.
@@ -66,7 +64,7 @@ typedef struct fused_prefill_ops {
     /* adds the mask row of each lane to s_t, -inf where it hides, whatever s_t holds */
     void (*bias)(const fused_prefill_state *st, const fused_strip *strip, const fused_block *block,
                  const fused_span *span);
-    /* s_t[j][r] = -inf for j < block_begin[r] and j >= block_end[r]; raises block_max */
+    /* s_t[j][r] = -inf for j < block_begin[r] and j >= block_end[r], whatever s_t holds */
     void (*hide)(const fused_prefill_state *st, const fused_span *span);
     /* block_max from s_t */
     void (*maximum)(const fused_prefill_state *st, const fused_span *span);
@@ -95,7 +93,6 @@ static inline fused_prefill_state fused_prefill_carve(const sattn_fused_args *a,
     st.row_max = fused_prefill_take(&next, width);
     st.row_sum = fused_prefill_take(&next, width);
     st.block_max = fused_prefill_take(&next, width);
-    st.cut_max = fused_prefill_take(&next, width);
     st.factor = fused_prefill_take(&next, width);
     st.slope = fused_prefill_take(&next, width);
     st.position = fused_prefill_take(&next, width);
@@ -121,22 +118,30 @@ static inline void fused_prefill_fetch(fused_prefill_state *st, const fused_stri
         }
 }
 
+/* Where limits hide keys of the block from each row. */
+static inline void fused_prefill_cut(const fused_prefill_state *st, const fused_strip *strip,
+                                     const fused_block *block)
+{
+    const int64_t begin = strip->limits.begin - block->first;
+    const int64_t end = strip->limits.end - block->first;
+    for (int r = 0; r < strip->n_lanes; ++r) {
+        st->block_begin[r] = fused_place(begin + strip->query[r], 0, block->n_keys);
+        st->block_end[r] = fused_place(end + strip->query[r], 0, block->n_keys);
+    }
+}
+
 /* Scores of all keys of the block, run by run. */
 static inline void fused_prefill_score(const fused_prefill_ops *ops, const fused_prefill_state *st,
                                        const fused_block *block)
 {
-    const int begin = block->is_cut ? block->sure_begin : block->both_begin;
-    const int end = block->is_cut ? block->sure_end : block->both_end;
-    const fused_span spans[5] = {{0, 1, 0, block->both_begin},
-                                 {0, 2, block->both_begin, begin},
-                                 {0, 2, begin, end},
-                                 {0, 2, end, block->both_end},
+    const fused_span spans[3] = {{0, 1, 0, block->both_begin},
+                                 {0, 2, block->both_begin, block->both_end},
                                  {1, 1, block->both_end, block->n_keys}};
     for (int r = 0; r < 2 * ops->lanes; ++r)
-        st->block_max[r] = st->cut_max[r] = -INFINITY;
-    for (int i = 0; i < 5; ++i)
+        st->block_max[r] = -INFINITY;
+    for (int i = 0; i < 3; ++i)
         if (spans[i].begin < spans[i].end)
-            ops->score(st, block, &spans[i], block->is_cut && i != 2 ? st->cut_max : st->block_max);
+            ops->score(st, block, &spans[i]);
 }
 
 /* Softcap of what was scored: the vectors lie side by side only where both take part. */
@@ -171,19 +176,14 @@ static inline void fused_prefill_alibi(const fused_prefill_ops *ops, const fused
                       block->first + span->begin, span->end - span->begin);
 }
 
-/* -inf into s_t where limits hide, whatever it holds there. */
+/* Softcap, ALiBi and a mask may lift scores that limits hide, or make NaN of them. */
 static inline void fused_prefill_hide(const fused_prefill_ops *ops, const fused_prefill_state *st,
-                                      const fused_strip *strip, const fused_block *block,
-                                      const fused_span *span)
+                                      const fused_block *block, const fused_span *span)
 {
-    int32_t *const begins = st->block_begin;
-    int32_t *const ends = st->block_end;
-    for (int r = span->vec * ops->lanes; r < (span->vec + 1) * ops->lanes; ++r) {
-        begins[r] = fused_place(strip->key_begin[r], block->first, block->n_keys);
-        ends[r] = fused_place(strip->key_end[r], block->first, block->n_keys);
-    }
-    ops->hide(st, &(fused_span){span->vec, 1, span->begin, block->sure_begin});
-    ops->hide(st, &(fused_span){span->vec, 1, block->sure_end, span->end});
+    const int begin = block->sure_begin < span->end ? block->sure_begin : span->end;
+    const int end = block->sure_end > begin ? block->sure_end : begin;
+    ops->hide(st, &(fused_span){span->vec, 1, span->begin, begin});
+    ops->hide(st, &(fused_span){span->vec, 1, end, span->end});
 }
 
 static inline void fused_prefill_block(const sattn_fused_args *a, const fused_prefill_ops *ops,
@@ -193,6 +193,9 @@ static inline void fused_prefill_block(const sattn_fused_args *a, const fused_pr
     const bool capped = a->softcap != 0.0f;
     const bool sloped = a->visible.alibi_slopes != NULL;
     const bool masked = a->visible.mask_bool || a->visible.mask_add;
+    const bool changed = capped || sloped || masked;
+    if (block->is_cut)
+        fused_prefill_cut(st, strip, block);
     fused_prefill_fetch(st, strip, next);
     fused_prefill_score(ops, st, block);
     fused_prefill_fetch(st, strip, next);
@@ -206,9 +209,9 @@ static inline void fused_prefill_block(const sattn_fused_args *a, const fused_pr
             fused_prefill_alibi(ops, st, strip, block, &span);
         if (masked)
             ops->bias(st, strip, block, &span);
-        if (block->is_cut)
-            fused_prefill_hide(ops, st, strip, block, &span);
-        if (capped || sloped || masked)
+        if (changed && block->is_cut)
+            fused_prefill_hide(ops, st, block, &span);
+        if (changed)
             ops->maximum(st, &span);
         ops->weigh(st, &span);
     }
@@ -218,25 +221,34 @@ static inline void fused_prefill_block(const sattn_fused_args *a, const fused_pr
     st->is_fresh[1] = st->is_fresh[1] && block->both_begin == block->n_keys;
 }
 
+/* Statistics of the rows, and +0 for those that see no key. */
+static inline void fused_prefill_finish(const sattn_fused_args *a, const fused_prefill_state *st,
+                                        const fused_strip *strip)
+{
+    for (int r = 0; r < strip->n_rows; ++r) {
+        const bool seen = fused_row_sees(a, strip, r, st->row_sum[r]);
+        fused_row_statistics(a, strip, r, st->row_max[r], st->row_sum[r], seen);
+        for (int64_t y = 0; !seen && y < a->d_v; ++y)
+            strip->o[r][y] = 0.0f;
+    }
+}
+
 static inline void fused_prefill_store(const sattn_fused_args *a, const fused_prefill_ops *ops,
                                        const fused_prefill_state *st, const fused_strip *strip)
 {
     const int width = 2 * ops->lanes;
-    bool seen[SATTN_TILE_QUERIES_MAX];
-    for (int r = 0; r < strip->n_lanes; ++r)
-        seen[r] = fused_row_sees(a, strip, r, st->row_sum[r]);
-    for (int r = 0; r < strip->n_rows; ++r)
-        st->factor[r] = fused_row_finish(a, strip, r, st->row_max[r], st->row_sum[r], seen[r]);
-    for (int r = strip->n_rows; r < strip->n_lanes; ++r)
-        st->factor[r] = 1.0f;
+    int n_empty = 0; /* sums of 0: of rows that see no key, or next to none */
+    for (int r = 0; r < strip->n_lanes; ++r) {
+        st->factor[r] = fused_row_factor(a, st->row_sum[r]);
+        n_empty += st->row_sum[r] == 0.0f;
+    }
     for (int vec = 0; vec < st->n_vec; ++vec)
         for (int64_t y = 0; st->is_fresh[vec] && y < a->d_v; ++y)
             for (int r = vec * ops->lanes; r < (vec + 1) * ops->lanes; ++r)
                 st->o_t[y * width + r] = 0.0f;
     ops->store(st, strip);
-    for (int r = 0; r < strip->n_rows; ++r)
-        for (int64_t y = 0; !seen[r] && y < a->d_v; ++y)
-            strip->o[r][y] = 0.0f;
+    if (n_empty > 0 || a->row_max || a->row_sum)
+        fused_prefill_finish(a, st, strip);
 }
 
 static inline void fused_prefill_strip(const sattn_fused_args *a, const fused_prefill_ops *ops,
@@ -254,7 +266,9 @@ static inline void fused_prefill_strip(const sattn_fused_args *a, const fused_pr
     const int64_t end = strip->key_end_max;
     const int64_t n_keys = end > strip->key_begin_min ? end - strip->key_begin_min : 0;
     st->n_fetched = 0;
-    st->fetch_step = 1 + (int)(width / (3 * (n_keys / SATTN_KEY_BLOCK + 1)));
+    st->fetch_step = 0;
+    if (n_keys > 2 * SATTN_KEY_BLOCK)
+        st->fetch_step = 1 + (int)(width / (3 * (n_keys / SATTN_KEY_BLOCK + 1)));
     for (int64_t j = strip->key_begin_min; j < end;) {
         const int64_t border = (j / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
         const int64_t stop = border < end ? border : end;
@@ -266,7 +280,7 @@ static inline void fused_prefill_strip(const sattn_fused_args *a, const fused_pr
         if (fused_block_find(&block, a, strip, &ranges, ops->lanes, j, stop)) {
             block.k = a->k + block.first * a->k_stride;
             block.v = a->v + block.first * a->v_stride;
-            fused_block_cut(&block, strip, ops->tile);
+            fused_block_cut(&block, strip);
             fused_prefill_block(a, ops, st, strip, next, &block);
         }
         j = stop;

@@ -57,24 +57,25 @@ static inline void prefill_slope(const fused_prefill_state *st, const fused_span
     }
 }
 
-static inline void prefill_hide(const fused_prefill_state *st, const fused_span *span)
+/* The score of key j where limits let the row see it, -inf where not. */
+SATTN_INLINE __m256 prefill_limit(const fused_prefill_state *st, int vec, int j, __m256 score)
 {
-    const int32_t *const begins = st->block_begin + span->vec * LANES;
-    const int32_t *const ends = st->block_end + span->vec * LANES;
+    const __m256i key = _mm256_set1_epi32(j);
+    const int32_t *const begins = st->block_begin + vec * LANES;
+    const int32_t *const ends = st->block_end + vec * LANES;
     const __m256i begin = _mm256_load_si256((const __m256i *)(const void *)begins);
     const __m256i end = _mm256_load_si256((const __m256i *)(const void *)ends);
-    __m256 max = _mm256_load_ps(st->block_max + span->vec * LANES);
+    const __m256i visible =
+        _mm256_andnot_si256(_mm256_cmpgt_epi32(begin, key), _mm256_cmpgt_epi32(end, key));
+    return _mm256_blendv_ps(_mm256_set1_ps(-INFINITY), score, _mm256_castsi256_ps(visible));
+}
+
+static inline void prefill_hide(const fused_prefill_state *st, const fused_span *span)
+{
     for (int j = span->begin; j < span->end; ++j) {
         float *const s = st->s_t + j * WIDTH + span->vec * LANES;
-        const __m256i key = _mm256_set1_epi32(j);
-        const __m256i inside =
-            _mm256_andnot_si256(_mm256_cmpgt_epi32(begin, key), _mm256_cmpgt_epi32(end, key));
-        const __m256 score = _mm256_blendv_ps(_mm256_set1_ps(-INFINITY), _mm256_load_ps(s),
-                                              _mm256_castsi256_ps(inside));
-        _mm256_store_ps(s, score);
-        max = _mm256_max_ps(score, max); /* a NaN score leaves max as it is */
+        _mm256_store_ps(s, prefill_limit(st, span->vec, j, _mm256_load_ps(s)));
     }
-    _mm256_store_ps(st->block_max + span->vec * LANES, max);
 }
 
 /* Adds the bias to one vector of scores, or hides them where it is -inf, whatever the score is. */

@@ -26,7 +26,8 @@ SATTN_INLINE void prefill_pack_tile(float *to, const float *const *rows, int64_t
     __m512 tile[16];
     SATTN_UNROLL(16)
     for (int r = 0; r < 16; ++r)
-        tile[r] = _mm512_mul_ps(scale, vec_load_tail_f32x16(rows[r] + x, tail));
+        tile[r] = _mm512_mul_ps(scale, n == LANES ? _mm512_loadu_ps(rows[r] + x)
+                                                  : vec_load_tail_f32x16(rows[r] + x, tail));
     vec_transpose_f32x16(tile);
     SATTN_UNROLL(16)
     for (int i = 0; i < 16; ++i)
@@ -61,22 +62,23 @@ static inline void prefill_slope(const fused_prefill_state *st, const fused_span
     }
 }
 
+/* The score of key j where limits let the row see it, -inf where not. */
+SATTN_INLINE __m512 prefill_limit(const fused_prefill_state *st, int vec, int j, __m512 score)
+{
+    const __m512i key = _mm512_set1_epi32(j);
+    const __m512i begin = _mm512_load_si512(st->block_begin + vec * LANES);
+    const __m512i end = _mm512_load_si512(st->block_end + vec * LANES);
+    const __mmask16 visible =
+        _mm512_mask_cmpgt_epi32_mask(_mm512_cmple_epi32_mask(begin, key), end, key);
+    return _mm512_mask_mov_ps(_mm512_set1_ps(-INFINITY), visible, score);
+}
+
 static inline void prefill_hide(const fused_prefill_state *st, const fused_span *span)
 {
-    const __m512i begin = _mm512_load_si512(st->block_begin + span->vec * LANES);
-    const __m512i end = _mm512_load_si512(st->block_end + span->vec * LANES);
-    __m512 max = _mm512_load_ps(st->block_max + span->vec * LANES);
     for (int j = span->begin; j < span->end; ++j) {
         float *const s = st->s_t + j * WIDTH + span->vec * LANES;
-        const __m512i key = _mm512_set1_epi32(j);
-        const __mmask16 visible =
-            _mm512_mask_cmpgt_epi32_mask(_mm512_cmple_epi32_mask(begin, key), end, key);
-        const __m512 score =
-            _mm512_mask_mov_ps(_mm512_set1_ps(-INFINITY), visible, _mm512_load_ps(s));
-        _mm512_store_ps(s, score);
-        max = _mm512_max_ps(score, max); /* a NaN score leaves max as it is */
+        _mm512_store_ps(s, prefill_limit(st, span->vec, j, _mm512_load_ps(s)));
     }
-    _mm512_store_ps(st->block_max + span->vec * LANES, max);
 }
 
 /* Adds the bias to one vector of scores, or hides them where it is -inf, whatever the score is. */
@@ -210,33 +212,37 @@ static inline void prefill_weigh(const fused_prefill_state *st, const fused_span
     _mm512_store_ps(row_sum, _mm512_add_ps(_mm512_load_ps(row_sum), _mm512_add_ps(sum[0], sum[1])));
 }
 
-/* Columns y .. y + n - 1 of one vector of rows, 1 <= n <= 16. */
-SATTN_INLINE void prefill_store_tile(const fused_prefill_state *st, const fused_strip *strip,
-                                     int vec, int64_t y, int64_t n)
+/* Columns y .. y + n - 1 of one vector of rows, 1 <= n <= 16. Lanes behind the last row hold what
+ * it holds, and store it again. */
+SATTN_INLINE void prefill_store_tile(float *const *rows, int64_t y, int64_t n, const float *o_t,
+                                     __m512 factor)
 {
-    const __m512 factor = _mm512_load_ps(st->factor + vec * LANES);
-    const float *const o_t = st->o_t + y * WIDTH + vec * LANES;
     const __mmask16 tail = vec_tail_m16(n);
     __m512 tile[16];
     SATTN_UNROLL(16)
     for (int i = 0; i < 16; ++i)
-        tile[i] =
-            i < n ? _mm512_mul_ps(factor, _mm512_load_ps(o_t + i * WIDTH)) : _mm512_setzero_ps();
+        tile[i] = i < n ? _mm512_mul_ps(factor, _mm512_load_ps(o_t + (y + i) * WIDTH))
+                        : _mm512_setzero_ps();
     vec_transpose_f32x16(tile);
     SATTN_UNROLL(16)
     for (int r = 0; r < 16; ++r)
-        if (vec * LANES + r < strip->n_rows)
-            vec_store_tail_f32x16(strip->o[vec * LANES + r] + y, tail, tile[r]);
+        if (n == LANES)
+            _mm512_storeu_ps(rows[r] + y, tile[r]);
+        else
+            vec_store_tail_f32x16(rows[r] + y, tail, tile[r]);
 }
 
 static inline void prefill_store(const fused_prefill_state *st, const fused_strip *strip)
 {
     for (int vec = 0; vec < st->n_vec; ++vec) {
+        const __m512 factor = _mm512_load_ps(st->factor + vec * LANES);
+        const float *const o_t = st->o_t + vec * LANES;
+        float *const *const rows = strip->o + vec * LANES;
         int64_t y = 0;
         for (; y + LANES <= st->d_v; y += LANES)
-            prefill_store_tile(st, strip, vec, y, LANES);
+            prefill_store_tile(rows, y, LANES, o_t, factor);
         if (y < st->d_v)
-            prefill_store_tile(st, strip, vec, y, st->d_v - y);
+            prefill_store_tile(rows, y, st->d_v - y, o_t, factor);
     }
 }
 

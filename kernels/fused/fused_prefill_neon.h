@@ -48,23 +48,23 @@ static inline void prefill_slope(const fused_prefill_state *st, const fused_span
     }
 }
 
+/* The scores of key j for rows r .. r + 3 where limits let them see it, -inf where not. */
+SATTN_INLINE float32x4_t prefill_limit(const fused_prefill_state *st, int r, int j,
+                                       float32x4_t score)
+{
+    const int32x4_t key = vdupq_n_s32(j);
+    const uint32x4_t is_begun = vcleq_s32(vld1q_s32(st->block_begin + r), key);
+    const uint32x4_t is_inside = vandq_u32(is_begun, vcgtq_s32(vld1q_s32(st->block_end + r), key));
+    return vbslq_f32(is_inside, score, vdupq_n_f32(-INFINITY));
+}
+
 static inline void prefill_hide(const fused_prefill_state *st, const fused_span *span)
 {
-    const float32x4_t hidden = vdupq_n_f32(-INFINITY);
-    for (int r = span->vec * LANES; r < (span->vec + 1) * LANES; r += VEC) {
-        const int32x4_t begin = vld1q_s32(st->block_begin + r);
-        const int32x4_t end = vld1q_s32(st->block_end + r);
-        float32x4_t max = vld1q_f32(st->block_max + r);
-        for (int j = span->begin; j < span->end; ++j) {
+    for (int j = span->begin; j < span->end; ++j)
+        for (int r = span->vec * LANES; r < (span->vec + 1) * LANES; r += VEC) {
             float *const s = st->s_t + j * WIDTH + r;
-            const int32x4_t key = vdupq_n_s32(j);
-            const uint32x4_t is_inside = vandq_u32(vcleq_s32(begin, key), vcgtq_s32(end, key));
-            const float32x4_t score = vbslq_f32(is_inside, vld1q_f32(s), hidden);
-            vst1q_f32(s, score);
-            max = vmaxnmq_f32(max, score);
+            vst1q_f32(s, prefill_limit(st, r, j, vld1q_f32(s)));
         }
-        vst1q_f32(st->block_max + r, max);
-    }
 }
 
 /* As vec_load_columns_f32x4 for a mask of bytes: 0 where it is nonzero, -inf elsewhere. */

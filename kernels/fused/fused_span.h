@@ -11,7 +11,7 @@
  *   keys      0 ............. both_begin ............. both_end ............. n_keys
  *   vector 0  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
  *   vector 1                  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
- *   no limit cuts here           sure_begin ...... sure_end
+ *   no limit hides here              sure_begin ...... sure_end
  */
 #ifndef SATTN_KERNELS_FUSED_SPAN_H
 #define SATTN_KERNELS_FUSED_SPAN_H
@@ -28,10 +28,9 @@ typedef struct fused_block {
     int64_t first; /* absolute index of its first key */
     int n_keys;    /* 1 .. SATTN_KEY_BLOCK */
     int both_begin, both_end;
-    bool is_cut; /* a limit hides keys of the block from some row that takes part */
-    int sure_begin,
-        sure_end;   /* where it is: what is seen by all rows, in whole tiles if possible */
-    const float *k; /* row of the first key */
+    bool is_cut;              /* a limit hides keys of the block from some row that takes part */
+    int sure_begin, sure_end; /* where it is: limits hide none of these keys from any row */
+    const float *k;           /* row of the first key */
     const float *v;
     const float *k_next; /* K rows scored after these: the next block's, or the next strip's */
     int64_t k_stride, v_stride, mask_key_stride;
@@ -45,13 +44,10 @@ typedef struct fused_ranges {
 static inline fused_ranges fused_strip_ranges(const fused_strip *strip, int lanes)
 {
     fused_ranges ranges = {.begin = {INT64_MAX, INT64_MAX}, .end = {0, 0}};
-    for (int vec = 0; vec * lanes < strip->n_lanes; ++vec)
-        for (int r = vec * lanes; r < (vec + 1) * lanes; ++r) {
-            const int64_t begin = strip->key_begin[r];
-            const int64_t end = strip->key_end[r];
-            ranges.begin[vec] = begin < ranges.begin[vec] ? begin : ranges.begin[vec];
-            ranges.end[vec] = end > ranges.end[vec] ? end : ranges.end[vec];
-        }
+    for (int vec = 0; vec * lanes < strip->n_lanes; ++vec) {
+        ranges.begin[vec] = fused_row_keys(strip, vec * lanes).begin;
+        ranges.end[vec] = fused_row_keys(strip, (vec + 1) * lanes - 1).end;
+    }
     return ranges;
 }
 
@@ -103,18 +99,19 @@ static inline void fused_trim(const fused_strip *strip, int lanes, int vec, int6
     }
 }
 
-/* Where limits cut the block, and what lies between the cuts. `tile` keys are scored at a time. */
-static inline void fused_block_cut(fused_block *block, const fused_strip *strip, int tile)
+/* Where limits hide keys of the block. */
+static inline void fused_block_cut(fused_block *block, const fused_strip *strip)
 {
-    const int both = block->both_end - block->both_begin;
-    const int begin = fused_place(strip->key_begin_max, block->first + block->both_begin, both);
-    const int end = fused_place(strip->key_end_min, block->first + block->both_begin, both);
     block->is_cut =
         strip->key_begin_max > block->first || strip->key_end_min < block->first + block->n_keys;
-    block->sure_begin = block->both_begin + (begin + tile - 1) / tile * tile;
-    block->sure_end = block->both_begin + (end < both ? end / tile * tile : both);
-    if (block->sure_begin >= block->sure_end)
-        block->sure_begin = block->sure_end = block->both_end;
+    block->sure_begin = fused_place(strip->key_begin_max, block->first, block->n_keys);
+    block->sure_end = fused_place(strip->key_end_min, block->first, block->n_keys);
+}
+
+/* True if a limit hides one of the n keys from `at` on from some row. */
+static inline bool fused_keys_are_cut(const fused_block *block, int64_t at, int n)
+{
+    return block->is_cut && (at < block->sure_begin || at + n > block->sure_end);
 }
 
 /* The keys of the strip among [j, stop), which lie in one block: false if there are none. */

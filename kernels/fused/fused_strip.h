@@ -19,19 +19,19 @@ typedef struct fused_strip {
     int n_rows; /* rows that exist; entries up to n_lanes repeat the last of them */
     int n_lanes;
     bool mask_is_shared; /* every row has the same mask row */
+    int64_t query[SATTN_TILE_QUERIES_MAX], head[SATTN_TILE_QUERIES_MAX]; /* i and g of the row */
     const float *q[SATTN_TILE_QUERIES_MAX];
     float *o[SATTN_TILE_QUERIES_MAX];
+    /* Where there is a mask: the mask row of its kind, NULL of the other. */
     const uint8_t *mask_bool[SATTN_TILE_QUERIES_MAX];
     const float *mask_add[SATTN_TILE_QUERIES_MAX];
-    int64_t stat[SATTN_TILE_QUERIES_MAX]; /* index into row_max and row_sum */
     /* With ALiBi: what the distance to a key is multiplied by, minus the slope of the head, and
      * where the query stands among the keys. */
     float slope[SATTN_TILE_QUERIES_MAX];
     int64_t position[SATTN_TILE_QUERIES_MAX];
-    /* What length, causal limit and window leave of the keys [j0, j1). A row that they leave none
-     * has [j1, j0), which moves neither the first begin nor the last end. */
-    int64_t key_begin[SATTN_TILE_QUERIES_MAX];
-    int64_t key_end[SATTN_TILE_QUERIES_MAX];
+    /* Query i sees what lies in [j0, j1) of the keys from limits.begin + i to limits.end + i. */
+    sattn_key_range limits;
+    int64_t j0, j1;
     int64_t key_begin_min, key_begin_max;
     int64_t key_end_min, key_end_max;
 } fused_strip;
@@ -41,27 +41,53 @@ static inline int64_t fused_row_count(const sattn_fused_args *a)
     return a->n_group * (a->i1 - a->i0);
 }
 
-static inline void fused_strip_row(fused_strip *s, const sattn_fused_args *a, int r, int64_t i,
-                                   int64_t g)
+/* `value`, but at least `low` and at most `high`. */
+static inline int64_t fused_held(int64_t value, int64_t low, int64_t high)
 {
-    const sattn_key_range keys = sattn_visible_range(&a->visible, i);
-    const int64_t begin = keys.begin > a->j0 ? keys.begin : a->j0;
-    const int64_t end = keys.end < a->j1 ? keys.end : a->j1;
-    s->q[r] = a->q + g * a->q_group_stride + i * a->q_stride;
-    s->o[r] = a->o + g * a->o_group_stride + i * a->o_stride;
-    s->mask_bool[r] = sattn_mask_bool_row(&a->visible, g, i);
-    s->mask_add[r] = sattn_mask_add_row(&a->visible, g, i);
-    s->stat[r] = g * a->stat_group_stride + i;
-    if (a->visible.alibi_slopes) {
-        s->slope[r] = -a->visible.alibi_slopes[g];
-        s->position[r] = sattn_add_held(a->visible.causal_offset, i);
+    return value < low ? low : value > high ? high : value;
+}
+
+/* What length, causal limit and window leave row r of the keys, maybe none. From row to row neither
+ * end ever moves back. */
+static inline sattn_key_range fused_row_keys(const fused_strip *s, int r)
+{
+    return (sattn_key_range){fused_held(s->limits.begin + s->query[r], s->j0, s->j1),
+                             fused_held(s->limits.end + s->query[r], s->j0, s->j1)};
+}
+
+/* Limits move on by one key per query, so those of the strip's first row tell all others. They are
+ * held where, a strip further on, they still lie before all keys, and behind them. */
+static inline void fused_strip_limit(fused_strip *s, const sattn_fused_args *a)
+{
+    const sattn_key_range limits = sattn_limits(&a->visible, s->query[0]);
+    s->limits.begin = fused_held(limits.begin, -SATTN_TILE_QUERIES_MAX, a->j1) - s->query[0];
+    s->limits.end = fused_held(limits.end, -SATTN_TILE_QUERIES_MAX, a->j1) - s->query[0];
+    s->j0 = a->j0;
+    s->j1 = a->j1;
+    const sattn_key_range first = fused_row_keys(s, 0);
+    const sattn_key_range last = fused_row_keys(s, s->n_lanes - 1);
+    s->key_begin_min = first.begin;
+    s->key_begin_max = last.begin;
+    s->key_end_min = first.end;
+    s->key_end_max = last.end;
+}
+
+static inline void fused_strip_bend(fused_strip *s, const sattn_fused_args *a)
+{
+    for (int r = 0; r < s->n_lanes; ++r) {
+        s->slope[r] = -a->visible.alibi_slopes[s->head[r]];
+        s->position[r] = sattn_add_held(a->visible.causal_offset, s->query[r]);
     }
-    s->key_begin[r] = begin < end ? begin : a->j1;
-    s->key_end[r] = begin < end ? end : a->j0;
-    s->key_begin_min = s->key_begin[r] < s->key_begin_min ? s->key_begin[r] : s->key_begin_min;
-    s->key_begin_max = s->key_begin[r] > s->key_begin_max ? s->key_begin[r] : s->key_begin_max;
-    s->key_end_min = s->key_end[r] < s->key_end_min ? s->key_end[r] : s->key_end_min;
-    s->key_end_max = s->key_end[r] > s->key_end_max ? s->key_end[r] : s->key_end_max;
+}
+
+static inline void fused_strip_mask(fused_strip *s, const sattn_fused_args *a)
+{
+    s->mask_is_shared =
+        (a->visible.mask_group_stride == 0 || a->n_group == 1) && a->visible.mask_row_stride == 0;
+    for (int r = 0; r < s->n_lanes; ++r) {
+        s->mask_bool[r] = sattn_mask_bool_row(&a->visible, s->head[r], s->query[r]);
+        s->mask_add[r] = sattn_mask_add_row(&a->visible, s->head[r], s->query[r]);
+    }
 }
 
 /* Rows first .. first + n_lanes - 1 of the flattened list. */
@@ -73,24 +99,29 @@ static inline void fused_strip_fill(fused_strip *s, const sattn_fused_args *a, i
     int64_t g = first % a->n_group;
     s->n_lanes = n_lanes;
     s->n_rows = rest < n_lanes ? (int)rest : n_lanes;
-    s->mask_is_shared =
-        (a->visible.mask_group_stride == 0 || a->n_group == 1) && a->visible.mask_row_stride == 0;
-    s->key_begin_min = s->key_end_min = INT64_MAX;
-    s->key_begin_max = s->key_end_max = 0;
     for (int r = 0; r < n_lanes; ++r) {
-        fused_strip_row(s, a, r, i, g);
+        s->query[r] = i;
+        s->head[r] = g;
         if (r + 1 < s->n_rows && ++g == a->n_group) {
             g = 0;
             ++i;
         }
     }
+    for (int r = 0; r < n_lanes; ++r) {
+        s->q[r] = a->q + s->head[r] * a->q_group_stride + s->query[r] * a->q_stride;
+        s->o[r] = a->o + s->head[r] * a->o_group_stride + s->query[r] * a->o_stride;
+    }
+    fused_strip_limit(s, a);
+    if (a->visible.alibi_slopes)
+        fused_strip_bend(s, a);
+    if (a->visible.mask_bool || a->visible.mask_add)
+        fused_strip_mask(s, a);
 }
 
 /* Where the bound `key` falls among the n keys from `first` on: 0 .. n. */
 static inline int fused_place(int64_t key, int64_t first, int n)
 {
-    const int64_t place = key - first;
-    return place < 0 ? 0 : place > n ? n : (int)place;
+    return (int)fused_held(key - first, 0, n);
 }
 
 /* ALiBi of row r and the n keys from `first` on, of which none need be near; s[j * stride] is the
@@ -129,34 +160,45 @@ static inline bool fused_strip_shows(const fused_strip *s, int r, int64_t j, int
 static inline bool fused_row_sees(const sattn_fused_args *a, const fused_strip *s, int r,
                                   float row_sum)
 {
-    const int64_t end = s->key_end[r];
-    if (row_sum != 0.0f || s->key_begin[r] >= end)
+    const sattn_key_range keys = fused_row_keys(s, r);
+    if (row_sum != 0.0f || keys.begin >= keys.end)
         return row_sum != 0.0f;
     if (!a->visible.mask_bool && !a->visible.mask_add)
         return true;
     if (a->visible.mask_key_stride == 0)
         return fused_strip_shows(s, r, 0, 1);
-    for (int64_t j = s->key_begin[r]; j < end; j += SATTN_KEY_BLOCK)
-        if (fused_strip_shows(s, r, j, end - j < SATTN_KEY_BLOCK ? end - j : SATTN_KEY_BLOCK))
+    for (int64_t j = keys.begin; j < keys.end; j += SATTN_KEY_BLOCK)
+        if (fused_strip_shows(s, r, j, fused_held(keys.end - j, 0, SATTN_KEY_BLOCK)))
             return true;
     return false;
 }
 
-/* What a row's finished sums mean (contract.h, "Specials" and "Statistics"): stores the statistics
- * and returns the factor that turns the accumulated row into the output. `seen` tells whether any
- * key was visible; the caller writes +0 where it was not, since a hidden non-finite V row may have
- * spoilt the accumulated zeros. */
+/* What a row's finished sums mean (contract.h, "Specials" and "Statistics"). `seen` tells whether
+ * any key was visible; the caller writes +0 where it was not, since a hidden non-finite V row may
+ * have spoilt the accumulated zeros. */
+static inline void fused_row_statistics(const sattn_fused_args *a, const fused_strip *s, int r,
+                                        float row_max, float row_sum, bool seen)
+{
+    const int64_t at = s->head[r] * a->stat_group_stride + s->query[r];
+    if (a->row_max)
+        a->row_max[at] = row_max;
+    if (a->row_sum)
+        a->row_sum[at] = seen && row_sum == 0.0f ? 1.0f : row_sum;
+}
+
+/* What turns an accumulated row into the output. Where all that is visible is -inf, 0 * (1 / 0) is
+ * the NaN that the contract asks for. */
+static inline float fused_row_factor(const sattn_fused_args *a, float row_sum)
+{
+    return a->partial ? 1.0f : 1.0f / row_sum;
+}
+
+/* Both. */
 static inline float fused_row_finish(const sattn_fused_args *a, const fused_strip *s, int r,
                                      float row_max, float row_sum, bool seen)
 {
-    if (a->row_max)
-        a->row_max[s->stat[r]] = row_max;
-    if (a->row_sum)
-        a->row_sum[s->stat[r]] = seen && row_sum == 0.0f ? 1.0f : row_sum;
-    if (a->partial)
-        return 1.0f;
-    /* Visible but all -inf: 0 * (1 / 0) is the NaN that the contract asks for. */
-    return 1.0f / row_sum;
+    fused_row_statistics(a, s, r, row_max, row_sum, seen);
+    return fused_row_factor(a, row_sum);
 }
 
 #endif

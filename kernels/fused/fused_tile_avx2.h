@@ -15,30 +15,7 @@
 #define SATTN_KERNELS_FUSED_TILE_AVX2_H
 
 #include "kernels/fused/fused_prefill_avx2.h"
-
-enum { LINE = 16 }; /* floats in a cache line */
-
-/* The two products of a block have one shape: a tile of n scalars x n_vec vectors of rows. */
-typedef enum product {
-    SCORES, /* S^T: the scalars are n keys, the steps run over x */
-    OUTPUT, /* O^T: the scalars are n columns of V, the steps run over the keys */
-} product;
-
-typedef struct tile_job {
-    const fused_prefill_state *st;
-    const fused_block *block;
-    const fused_span *span;
-    float *max; /* raised to the scores */
-} tile_job;
-
-/* The same job, but compilers do not know: what they would compute ahead of a tile and keep for
- * later, gcc keeps in vector registers, and to fetch it from there waits for all sums on their way.
- */
-SATTN_INLINE const tile_job *job_again(const tile_job *job)
-{
-    __asm__ volatile("" : "+r"(job));
-    return job;
-}
+#include "kernels/fused/fused_tile.h"
 
 /* One step: acc[i][vec] += scalars[i * stride] * rows, for n_vec vectors from `vec` on. */
 SATTN_INLINE void tile_step(__m256 acc[][2], int n, int vec, int n_vec, const float *scalars,
@@ -57,26 +34,6 @@ SATTN_INLINE void tile_step(__m256 acc[][2], int n, int vec, int n_vec, const fl
             __asm__("" : : "v"(scalar)); /* or clang puts the sum into the scalar's register */
 #endif
     }
-}
-
-/* One line of what is read next is prefetched per two steps. Scores fetch their own rows of V,
- * eight at a time, line by line. A tile of output fetches a line of every other K row that comes
- * next; each line of 16 columns meets tiles of both parities. The address is an integer, since it
- * may lie past the end of an array. */
-SATTN_INLINE void prefetch_line(const fused_block *block, int64_t at, int64_t step, product what)
-{
-    const uintptr_t line = LINE * sizeof(float);
-    uintptr_t address;
-    if (what == SCORES) {
-        const int64_t row = at + (step / 2 & 7);
-        address = (uintptr_t)block->v + (uintptr_t)(row * block->v_stride) * sizeof(float) +
-                  (uintptr_t)(step / 16) * line;
-    } else {
-        const int64_t row = step + (at / (LINE / 2) & 1);
-        address = (uintptr_t)block->k_next + (uintptr_t)(row * block->k_stride) * sizeof(float) +
-                  (uintptr_t)(at / LINE) * line;
-    }
-    _mm_prefetch((const char *)address, _MM_HINT_T0);
 }
 
 /* n_steps steps of the tile at key or column `at`, from these scalars and rows on. */
@@ -115,6 +72,25 @@ SATTN_INLINE void tile_lone_steps(__m256 acc[][2], int n, int vec, const tile_jo
         tile_step(acc, n, vec, 1, v, 1, p_t);
 }
 
+/* Stores the scores of n keys of one vector, and raises its maximum to them. */
+SATTN_INLINE void store_scores(const tile_job *job, int64_t at, __m256 acc[][2], int n, int vec,
+                               bool is_cut)
+{
+    const fused_prefill_state *const st = job->st;
+    const int place = job->span->vec + vec;
+    float *const to = st->s_t + at * WIDTH + place * LANES;
+    float *const block_max = st->block_max + place * LANES;
+    __m256 max = _mm256_load_ps(block_max);
+    SATTN_UNROLL(16)
+    for (int i = 0; i < n; ++i) {
+        const __m256 score =
+            is_cut ? prefill_limit(st, place, (int)at + i, acc[i][vec]) : acc[i][vec];
+        _mm256_store_ps(to + i * WIDTH, score);
+        max = _mm256_max_ps(score, max); /* a NaN score leaves max as it is */
+    }
+    _mm256_store_ps(block_max, max);
+}
+
 SATTN_INLINE void score_tile(const tile_job *job, int64_t at, int n, int n_vec)
 {
     __m256 acc[TILE_ONE_VECTOR][2];
@@ -125,18 +101,13 @@ SATTN_INLINE void score_tile(const tile_job *job, int64_t at, int n, int n_vec)
     tile_steps(acc, n, n_vec, job->block, at, job->block->k + at * job->block->k_stride,
                job->st->q_t + job->span->vec * LANES, job->st->d, SCORES);
     job = job_again(job);
-    const int first = job->span->vec * LANES;
+    const bool is_cut = fused_keys_are_cut(job->block, at, n);
     SATTN_UNROLL(2)
-    for (int vec = 0; vec < n_vec; ++vec) {
-        float *to = job->st->s_t + at * WIDTH + first + vec * LANES;
-        __m256 max = _mm256_load_ps(job->max + first + vec * LANES);
-        SATTN_UNROLL(16)
-        for (int i = 0; i < n; ++i, to += WIDTH) {
-            _mm256_store_ps(to, acc[i][vec]);
-            max = _mm256_max_ps(acc[i][vec], max); /* a NaN score leaves max as it is */
-        }
-        _mm256_store_ps(job->max + first + vec * LANES, max);
-    }
+    for (int vec = 0; vec < n_vec; ++vec)
+        if (is_cut)
+            store_scores(job, at, acc, n, vec, true);
+        else
+            store_scores(job, at, acc, n, vec, false);
 }
 
 /* The keys that both vectors take part in, or all keys of the only one. */
@@ -226,9 +197,9 @@ SATTN_INLINE void tiles(const tile_job *job, int64_t at, int64_t end, int n_vec,
 }
 
 static inline void score(const fused_prefill_state *st, const fused_block *block,
-                         const fused_span *span, float *max)
+                         const fused_span *span)
 {
-    const tile_job job = {st, block, span, max};
+    const tile_job job = {st, block, span};
     if (span->n_vec == 2)
         tiles(&job, span->begin, span->end, 2, SCORES);
     else
@@ -248,7 +219,6 @@ static inline void accumulate(const fused_prefill_state *st, const fused_block *
 static inline void tile_run(const sattn_fused_args *args)
 {
     static const fused_prefill_ops ops = {.lanes = LANES,
-                                          .tile = TILE,
                                           .pack = prefill_pack,
                                           .score = score,
                                           .cap = vec_softcap,

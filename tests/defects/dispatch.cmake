@@ -257,5 +257,5 @@ sattn_dispatch_defect(ragged_starts_may_fall FILE dispatch/ragged_check.c ${ragg
 # ---- visibility.h, which the chain and the repair look through
 sattn_dispatch_defect(window_one_key_short FILE kernels/visibility.h SOURCE dispatch/chain.c
   COMMAND test_chain
-  FROM [[range.begin = first > range.begin ? first : range.begin;]]
-  TO [[range.begin = first + 1 > range.begin ? first + 1 : range.begin;]])
+  FROM [[range.begin = range.begin > 0 ? range.begin : 0;]]
+  TO [[range.begin = range.begin > 0 ? range.begin + 1 : 0;]])

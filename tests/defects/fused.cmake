@@ -11,46 +11,47 @@ set(strip KERNELS ${every} FILE kernels/fused/fused_strip.h)
 set(lanes KERNELS ${prefill} ${decode} FILE kernels/fused/fused_strip.h)
 
 sattn_defect(wrong_head_of_group ${strip} GROUP groups
-  FROM [[a->q + g * a->q_group_stride + i * a->q_stride]]
-  TO [[a->q + (g > 0 ? g - 1 : 0) * a->q_group_stride + i * a->q_stride]])
+  FROM [[a->q + s->head[r] * a->q_group_stride]]
+  TO [[a->q + (s->head[r] > 0 ? s->head[r] - 1 : 0) * a->q_group_stride]])
 sattn_defect(output_row_stride_ignored ${strip} GROUP layouts
-  FROM [[g * a->o_group_stride + i * a->o_stride]]
-  TO [[g * a->o_group_stride + i * a->d_v]])
+  FROM [[s->query[r] * a->o_stride]] TO [[s->query[r] * a->d_v]])
 sattn_defect(head_of_next_strip ${strip} GROUP groups
   FROM [[int64_t g = first % a->n_group;]]
   TO [[int64_t g = 0;]])
 sattn_defect(causal_one_key_too_many ${strip} GROUP causal
-  FROM [[const int64_t end = keys.end < a->j1 ? keys.end : a->j1;]]
-  TO [[const int64_t end = keys.end < a->j1 ? keys.end + 1 : a->j1;]])
+  FROM [[fused_held(s->limits.end + s->query[r],]] TO [[fused_held(s->limits.end + s->query[r] + 1,]])
 sattn_defect(causal_one_key_too_few ${strip} GROUP causal
-  FROM [[const int64_t end = keys.end < a->j1 ? keys.end : a->j1;]]
-  TO [[const int64_t end = keys.end < a->j1 ? keys.end - 1 : a->j1;]])
+  FROM [[fused_held(s->limits.end + s->query[r],]]
+  TO [[fused_held(s->limits.end + s->query[r] - (a->visible.causal ? 1 : 0),]])
 sattn_defect(window_one_key_short_on_the_left ${strip} GROUP windows
-  FROM [[keys.begin > a->j0 ? keys.begin : a->j0;]]
-  TO [[keys.begin > a->j0 ? keys.begin + 1 : a->j0;]])
+  FROM [[fused_held(s->limits.begin + s->query[r],]] TO [[fused_held(s->limits.begin + s->query[r] + 1,]])
 sattn_defect(window_one_key_too_wide_on_the_left ${strip} GROUP windows
-  FROM [[keys.begin > a->j0 ? keys.begin : a->j0;]]
-  TO [[keys.begin > a->j0 ? keys.begin - 1 : a->j0;]])
+  FROM [[fused_held(s->limits.begin + s->query[r],]] TO [[fused_held(s->limits.begin + s->query[r] - 1,]])
 sattn_defect(window_one_key_short_on_the_right ${strip} GROUP windows
-  FROM [[const int64_t end = keys.end < a->j1 ? keys.end : a->j1;]]
-  TO [[const int64_t end = keys.end < a->j1 && a->visible.has_window ? keys.end - 1 : a->j1;]])
+  FROM [[fused_held(s->limits.end + s->query[r],]]
+  TO [[fused_held(s->limits.end + s->query[r] - (a->visible.window_right >= 0 ? 1 : 0),]])
 sattn_defect(window_ignored ${strip} GROUP windows
-  FROM [[const sattn_key_range keys = sattn_visible_range(&a->visible, i);]]
+  FROM [[const sattn_key_range limits = sattn_limits(&a->visible, s->query[0]);]]
   TO [[sattn_visibility open = a->visible;
     open.has_window = false;
-    const sattn_key_range keys = sattn_visible_range(&open, i);]])
+    const sattn_key_range limits = sattn_limits(&open, s->query[0]);]])
 sattn_defect(keys_before_the_range_seen ${strip} GROUP ranges
-  FROM [[keys.begin > a->j0 ? keys.begin : a->j0;]]
-  TO [[keys.begin;]])
-sattn_defect(row_without_keys_widens_the_strip ${lanes} GROUP windows
-  FROM [[s->key_begin[r] = begin < end ? begin : a->j1;]]
-  TO [[s->key_begin[r] = begin < end ? begin : a->j0;]])
+  FROM [[fused_held(s->limits.begin + s->query[r], s->j0,]]
+  TO [[fused_held(s->limits.begin + s->query[r], 0,]])
+sattn_defect(limit_held_at_the_first_key ${strip} GROUP causal
+  FROM [[fused_held(limits.end, -SATTN_TILE_QUERIES_MAX, a->j1)]] TO [[fused_held(limits.end, 0, a->j1)]])
+sattn_defect(window_held_at_the_first_key ${strip} GROUP windows
+  FROM [[fused_held(limits.begin, -SATTN_TILE_QUERIES_MAX, a->j1)]]
+  TO [[fused_held(limits.begin, 0, a->j1)]])
+sattn_defect(limits_move_on_with_heads ${strip} GROUP groups
+  FROM [[fused_held(s->limits.end + s->query[r],]] TO [[fused_held(s->limits.end + s->query[0] + r,]])
 sattn_defect(slope_of_the_first_head ${strip} GROUP alibi
-  FROM [=[-a->visible.alibi_slopes[g]]=] TO [=[-a->visible.alibi_slopes[0]]=])
+  FROM [=[-a->visible.alibi_slopes[s->head[r]]]=] TO [=[-a->visible.alibi_slopes[0]]=])
 sattn_defect(alibi_raises_scores ${strip} GROUP alibi
-  FROM [=[-a->visible.alibi_slopes[g]]=] TO [=[a->visible.alibi_slopes[g]]=])
+  FROM [=[-a->visible.alibi_slopes[s->head[r]]]=]
+  TO [=[a->visible.alibi_slopes[s->head[r]]]=])
 sattn_defect(alibi_without_offset ${strip} GROUP alibi
-  FROM [[sattn_add_held(a->visible.causal_offset, i);]] TO [[i;]])
+  FROM [[sattn_add_held(a->visible.causal_offset, s->query[r]);]] TO [[s->query[r];]])
 sattn_defect(long_distances_rounded_twice KERNELS ${prefill} ${decode} FILE kernels/visibility.h
   GROUP alibi-exact
   FROM [[((int64_t)1 << 24) - SATTN_KEY_BLOCK;]] TO [[((int64_t)1 << 30);]])
@@ -58,33 +59,30 @@ sattn_defect(long_distances_without_their_size KERNELS ${every} FILE kernels/vis
   GROUP alibi-exact
   FROM [[(float)(position >= j ? ahead : 0 - ahead);]] TO [[(float)(int64_t)ahead;]])
 sattn_defect(mask_of_first_head ${strip} GROUP masks
-  FROM [[s->mask_bool[r] = sattn_mask_bool_row(&a->visible, g, i);
-    s->mask_add[r] = sattn_mask_add_row(&a->visible, g, i);]]
-  TO [[s->mask_bool[r] = sattn_mask_bool_row(&a->visible, 0, i);
-    s->mask_add[r] = sattn_mask_add_row(&a->visible, 0, i);]])
+  FROM [[sattn_mask_bool_row(&a->visible, s->head[r], s->query[r]);
+        s->mask_add[r] = sattn_mask_add_row(&a->visible, s->head[r], s->query[r]);]]
+  TO [[sattn_mask_bool_row(&a->visible, 0, s->query[r]);
+        s->mask_add[r] = sattn_mask_add_row(&a->visible, 0, s->query[r]);]])
 sattn_defect(statistics_of_first_head ${strip} GROUP groups
-  FROM [[s->stat[r] = g * a->stat_group_stride + i;]]
-  TO [[s->stat[r] = i;]])
+  FROM [[s->head[r] * a->stat_group_stride + s->query[r];]] TO [[s->query[r];]])
 sattn_defect(partial_flag_ignored ${strip} GROUP partial
-  FROM [[if (a->partial)]]
-  TO [[if (a->partial && a->row_max == NULL)]])
+  FROM [[return a->partial ?]] TO [[return a->partial && a->row_max == NULL ?]])
 sattn_defect(all_minus_infinity_as_no_key ${strip} GROUP specials
   FROM [[seen && row_sum == 0.0f ? 1.0f : row_sum]]
   TO [[row_sum]])
 
 sattn_defect(row_without_keys_counts_as_seen ${strip} GROUP causal
-  FROM [[if (row_sum != 0.0f || s->key_begin[r] >= end)]] TO [[if (row_sum != 0.0f)]])
+  FROM [[if (row_sum != 0.0f || keys.begin >= keys.end)]] TO [[if (row_sum != 0.0f)]])
 sattn_defect(row_hidden_by_its_mask_counts_as_seen ${strip} GROUP masks
   FROM [[return shown != 0;]] TO [[return shown != 1u << 31;]])
 sattn_defect(scores_of_minus_infinity_count_as_hidden ${strip} GROUP alibi-overflow
   FROM [[shown |= s->mask_add[r][j + u] != -INFINITY ? 1u : 0u;]]
   TO [[shown |= s->mask_add[r][j + u] != s->mask_add[r][j + u] ? 1u : 0u;]])
 sattn_defect(mask_asked_behind_the_causal_limit ${strip} GROUP masks
-  FROM [[const int64_t end = s->key_end[r];]]
-  TO [[const int64_t end = s->key_begin[r] < s->key_end[r] ? a->j1 : 0;]])
+  FROM [[fused_held(keys.end - j, 0, SATTN_KEY_BLOCK)]] TO [[fused_held(s->j1 - j, 0, SATTN_KEY_BLOCK)]])
 sattn_defect(mask_asked_before_the_window ${strip} GROUP combined
-  FROM [[for (int64_t j = s->key_begin[r]; j < end; j += SATTN_KEY_BLOCK)]]
-  TO [[for (int64_t j = a->j0; j < end; j += SATTN_KEY_BLOCK)]])
+  FROM [[for (int64_t j = keys.begin; j < keys.end; j += SATTN_KEY_BLOCK)]]
+  TO [[for (int64_t j = s->j0; j < keys.end; j += SATTN_KEY_BLOCK)]])
 
 # ---- exp_poly.h
 sattn_defect(exp_off_by_a_thousandth KERNELS ${scalar} ${prefill} FILE kernels/vec/exp_poly.h
@@ -100,24 +98,17 @@ sattn_defect(exp_low_part_dropped KERNELS ${prefill} FILE kernels/vec/exp_poly.h
 set(blocks KERNELS ${prefill} FILE kernels/fused/fused_prefill.h)
 
 sattn_defect(maximum_before_mask ${blocks} GROUP hidden-garbage
-  FROM [[if (capped || sloped || masked)]] TO [[if (capped || sloped)]])
+  FROM [[capped || sloped || masked;]] TO [[capped || sloped;]])
 sattn_defect(maximum_before_softcap ${blocks} GROUP softcap
-  FROM [[if (capped || sloped || masked)]] TO [[if (sloped || masked)]])
+  FROM [[capped || sloped || masked;]] TO [[sloped || masked;]])
 sattn_defect(maximum_before_alibi ${blocks} GROUP alibi
-  FROM [[if (capped || sloped || masked)]] TO [[if (capped || masked)]])
-sattn_defect(maximum_of_hidden_scores ${blocks} GROUP hidden-keys-behind
-  FROM [[block->is_cut && i != 2 ? st->cut_max : st->block_max]] TO [[st->block_max]])
-sattn_defect(causal_limit_not_applied ${blocks} GROUP causal
-  FROM [[if (block->is_cut)
-            fused_prefill_hide]]
-  TO [[if (block->n_keys == 0)
-            fused_prefill_hide]])
-sattn_defect(left_cut_not_hidden ${blocks} GROUP windows
-  FROM [[span->vec, 1, span->begin, block->sure_begin}]]
-  TO [[span->vec, 1, span->begin, span->begin}]])
-sattn_defect(right_cut_not_hidden ${blocks} GROUP causal
-  FROM [[span->vec, 1, block->sure_end, span->end}]]
-  TO [[span->vec, 1, span->end, span->end}]])
+  FROM [[capped || sloped || masked;]] TO [[capped || masked;]])
+sattn_defect(scores_behind_the_limit_lifted ${blocks} GROUP combined
+  FROM [[if (changed && block->is_cut)]] TO [[if (sloped && block->is_cut)]])
+sattn_defect(scores_before_the_window_lifted ${blocks} GROUP combined
+  FROM [[span->vec, 1, span->begin, begin}]] TO [[span->vec, 1, span->begin, span->begin}]])
+sattn_defect(scores_behind_the_window_lifted ${blocks} GROUP combined
+  FROM [[span->vec, 1, end, span->end}]] TO [[span->vec, 1, span->end, span->end}]])
 sattn_defect(mask_hides_from_the_cut_only ${blocks} GROUP masks
   FROM [[if (masked)
             ops->bias]]
@@ -154,11 +145,11 @@ sattn_defect(softcap_after_alibi ${blocks} GROUP combined
                 fused_prefill_cap(ops, st, block, a->softcap);
         }]])
 sattn_defect(softcap_after_mask ${blocks} GROUP combined
-  FROM [[        if (capped || sloped || masked)
+  FROM [[        if (changed)
             ops->maximum]]
   TO [[        for (int j = span.begin; capped && j < span.end; ++j)
             ops->cap(st->s_t + j * 2 * ops->lanes + vec * ops->lanes, ops->lanes, a->softcap);
-        if (capped || sloped || masked)
+        if (changed)
             ops->maximum]])
 sattn_defect(first_block_of_keys_skipped_too_far ${blocks} GROUP windows
   FROM [[int64_t j = strip->key_begin_min;]] TO [[int64_t j = strip->key_begin_max;]])
@@ -191,13 +182,14 @@ sattn_defect(left_limit_of_the_window_not_applied ${spans} GROUP windows
         strip->key_begin_max > block->first ||]]
   TO [[block->is_cut =]])
 sattn_defect(keys_of_the_last_row_alone_left_out ${spans} GROUP causal
-  FROM [[for (int r = vec * lanes; r < (vec + 1) * lanes; ++r) {]]
-  TO [[for (int r = vec * lanes; r + 1 < (vec + 1) * lanes; ++r) {]])
-sattn_defect(tile_at_the_cut_counts_as_seen ${spans} GROUP causal
-  FROM [[(end < both ? end / tile * tile : both);]]
-  TO [[(end < both ? (end + tile - 1) / tile * tile : both);]])
+  FROM [[fused_row_keys(strip, (vec + 1) * lanes - 1).end;]]
+  TO [[fused_row_keys(strip, (vec + 1) * lanes - 2).end;]])
+sattn_defect(causal_limit_not_applied ${spans} GROUP causal
+  FROM [[return block->is_cut && (]] TO [[return block->n_keys == 0 && (]])
+sattn_defect(tile_at_the_limit_counts_as_seen ${spans} GROUP causal
+  FROM [[at + n > block->sure_end]] TO [[at >= block->sure_end]])
 sattn_defect(tile_at_the_window_counts_as_seen ${spans} GROUP windows
-  FROM [[(begin + tile - 1) / tile * tile;]] TO [[begin / tile * tile;]])
+  FROM [[at < block->sure_begin ||]] TO [[at + n <= block->sure_begin ||]])
 sattn_defect(group_that_one_row_sees_taken_off ${spans} GROUP masks
   FROM [[if (fused_vector_shows(strip, lanes, vec, key_stride, start, *end))]]
   TO [[if (fused_strip_shows(strip, vec * lanes, start * key_stride,
@@ -397,7 +389,7 @@ sattn_defect(last_key_without_alibi ${plain} GROUP alibi
   TO [[        for (int j = 0; j < n - (n > 1); ++j)
             s[j] = plain_add_slope(s[j], slope, fabsf]])
 sattn_defect(keys_before_the_window_seen ${plain} GROUP windows
-  FROM [[strip->key_begin[r] > first ? strip->key_begin[r] : first;]] TO [[first;]])
+  FROM [[keys.begin > first ? keys.begin : first;]] TO [[first;]])
 sattn_defect(nan_score_weighs_nothing KERNELS ${scalar} FILE kernels/vec/vec_plain.h GROUP specials
   FROM [[const float t = score < -88.0f ? -88.0f : score;]]
   TO [[const float t = score > -88.0f ? score : -88.0f;]])

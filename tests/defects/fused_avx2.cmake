@@ -64,6 +64,10 @@ sattn_defect(scale_applied_twice ${steps} GROUP every-d
 set(tile KERNELS sattn_fused_f32_avx2 sattn_fused_f32_avx512_ymm
   FILE kernels/fused/fused_tile_avx2.h)
 
+sattn_defect(maximum_of_hidden_scores ${tile} GROUP hidden-keys-behind
+  FROM [[_mm256_max_ps(score, max);]] TO [[_mm256_max_ps(acc[i][vec], max);]])
+sattn_defect(limits_of_the_first_vector ${tile} GROUP causal
+  FROM [[prefill_limit(st, place,]] TO [[prefill_limit(st, 0,]])
 sattn_defect(tail_of_features_dropped ${tile} GROUP every-d
   FROM [[if (step < n_steps)
         tile_step(]]

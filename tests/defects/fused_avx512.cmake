@@ -64,6 +64,10 @@ sattn_defect(scale_applied_twice ${steps} GROUP every-d
 # ---- prefill: the two products
 set(tile KERNELS sattn_fused_f32_avx512 FILE kernels/fused/fused_f32_avx512.c)
 
+sattn_defect(maximum_of_hidden_scores ${tile} GROUP hidden-keys-behind
+  FROM [[_mm512_max_ps(score, max);]] TO [[_mm512_max_ps(acc[i][vec], max);]])
+sattn_defect(limits_of_the_first_vector ${tile} GROUP causal
+  FROM [[prefill_limit(st, place,]] TO [[prefill_limit(st, 0,]])
 sattn_defect(tail_of_features_dropped ${tile} GROUP every-d
   FROM [[if (step < n_steps)
         tile_step(]]
