@@ -14,7 +14,7 @@
 
 enum {
     TILE = 16, /* accumulators of a register tile */
-    WIDE = 256 /* features beyond which one row takes keys side by side */
+    WIDE = 256 /* features beyond which one row takes several vectors per turn */
 };
 
 /* max returns its second operand if either is NaN, so the running maximum comes second. */
@@ -23,10 +23,8 @@ SATTN_INLINE __m512 raise_max(__m512 max_f32x16, __m512 s_f32x16)
     return _mm512_max_ps(s_f32x16, max_f32x16);
 }
 
-/* Chains as long as those of wide rows fill the processor's window, so few keys would overlap by
- * themselves: wide ones go eight side by side, in streams that hardware follows. */
 SATTN_INLINE void score_1_row(fused_decode_state *st, const fused_decode_block *block,
-                              const fused_decode_part *part, const bool wide)
+                              const fused_decode_part *part, const int n_vecs)
 {
     const int64_t whole = st->d / SCORE_LANES * SCORE_LANES;
     const __mmask16 tail = vec_tail_m16(st->d - whole);
@@ -39,17 +37,8 @@ SATTN_INLINE void score_1_row(fused_decode_state *st, const fused_decode_block *
     for (int left = part->end - part->begin; left > 0; left -= TILE, s += TILE) {
         __m512 acc[TILE];
         SATTN_UNROLL(16)
-        for (int i = 0; i < TILE; ++i, k += stride) {
-            if (i >= left) { /* a key again, so that the maximum stays right */
-                acc[i] = acc[0];
-            } else if (!wide) {
-                acc[i] = score_key_f32x16(q, k, whole, tail, ahead);
-            } else if (i % 8 == 0) {
-                const float *rows[8];
-                fused_decode_rows(rows, k, stride, left - i, 8);
-                score_tile_f32x16(acc + i, q, rows, st->d, ahead, 1, 8, SCORE_FETCH_NONE);
-            }
-        }
+        for (int i = 0; i < TILE; ++i, k += stride) /* a key again keeps the maximum right */
+            acc[i] = i < left ? score_key_f32x16(q, k, whole, tail, ahead, n_vecs) : acc[0];
         const __m512 tile_f32x16 = vec_hsum_rows_f32x16(acc);
         max_f32x16 = raise_max(max_f32x16, tile_f32x16);
         _mm512_storeu_ps(s, tile_f32x16);
@@ -125,13 +114,13 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
 SATTN_NOINLINE void score_narrow_row(fused_decode_state *st, const fused_decode_block *block,
                                      const fused_decode_part *part)
 {
-    score_1_row(st, block, part, false);
+    score_1_row(st, block, part, 1);
 }
 
 SATTN_NOINLINE void score_wide_row(fused_decode_state *st, const fused_decode_block *block,
                                    const fused_decode_part *part)
 {
-    score_1_row(st, block, part, true);
+    score_1_row(st, block, part, 4);
 }
 
 SATTN_NOINLINE void score_2_rows(fused_decode_state *st, const fused_decode_block *block,

@@ -141,7 +141,7 @@ sattn_defect(two_rows_swapped ${scores} GROUP groups
     _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));]]
   TO [[_mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));
     _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));]])
-sattn_defect(maximum_of_another_row ${scores} GROUP groups
+sattn_defect(maximum_of_another_row ${scores} GROUP rising-rows
   FROM [[n_keys == 8 ? 0x0101 : 0x1111, max_f32x16]]
   TO [[n_keys == 8 ? 0x0101 : 0x1113, max_f32x16]])
 sattn_defect(parts_added_in_order ${av} GROUP same-keys
