@@ -31,7 +31,7 @@ SATTN_INLINE void score_1_row(const qk_decode_group *group)
         __m512 acc[TILE];
         SATTN_UNROLL(16)
         for (int i = 0; i < TILE; ++i, k += stride)
-            acc[i] = i < left ? score_key_f32x16(q, k, whole, tail, ahead) : _mm512_setzero_ps();
+            acc[i] = i < left ? score_key_f32x16(q, k, whole, tail, ahead, 1) : _mm512_setzero_ps();
         vec_store_tail_f32x16(s, vec_tail_m16(left), vec_hsum_rows_f32x16(acc));
     }
 }

@@ -56,15 +56,25 @@ SATTN_INLINE void score_tile_f32x16(__m512 *acc, const float *q, const float *co
     }
 }
 
-/* q . k by lanes. The accumulators of the next keys overlap with this chain of additions, and K is
- * read in the order in which it lies in memory, which prefetchers like best. */
+/* q . k by lanes, n_vecs vectors per turn. The accumulators of the next keys overlap with this
+ * chain of additions, as many as the processor's window holds: of long rows more, if a turn takes
+ * several vectors. K is read in the order in which it lies in memory, which prefetchers like best.
+ */
 SATTN_INLINE __m512 score_key_f32x16(const float *q, const float *k, int64_t whole, __mmask16 tail,
-                                     int64_t ahead)
+                                     int64_t ahead, const int n_vecs)
 {
     __m512 acc = _mm512_setzero_ps();
     int64_t x = 0;
     SATTN_NO_UNROLL
-    for (; x < whole; x += SCORE_LANES) {
+    for (; x + n_vecs * SCORE_LANES <= whole; x += n_vecs * SCORE_LANES) {
+        SATTN_UNROLL(4)
+        for (int i = 0; i < n_vecs * SCORE_LANES; i += SCORE_LANES) {
+            acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x + i), _mm512_loadu_ps(k + x + i), acc);
+            vec_fetch(k + x + i, ahead);
+        }
+    }
+    SATTN_NO_UNROLL
+    for (; n_vecs > 1 && x < whole; x += SCORE_LANES) {
         acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), _mm512_loadu_ps(k + x), acc);
         vec_fetch(k + x, ahead);
     }

@@ -126,6 +126,8 @@ sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_avx512.h GROUP k
 # ---- decode
 set(dot KERNELS sattn_fused_f32_avx512_decode FILE kernels/vec/score_tile_avx512.h)
 set(decode KERNELS sattn_fused_f32_avx512_decode FILE kernels/fused/fused_f32_avx512_decode.c)
+set(scores KERNELS sattn_fused_f32_avx512_decode FILE kernels/fused/fused_decode_score_avx512.h)
+set(skewed KERNELS sattn_fused_f32_avx512_decode FILE kernels/vec/score_skew_avx512.h)
 set(av KERNELS sattn_fused_f32_avx512_decode FILE kernels/fused/fused_decode_av_avx512.h)
 
 sattn_defect(tail_of_features_dropped ${dot} GROUP every-d
@@ -138,12 +140,12 @@ sattn_defect(tail_of_features_dropped_in_groups ${dot} GROUP every-d
         return;]]
   TO [[    if (x == d || x > 0)
         return;]])
-sattn_defect(two_rows_swapped ${decode} GROUP groups
+sattn_defect(two_rows_swapped ${scores} GROUP groups
   FROM [[_mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));
     _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));]]
   TO [[_mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));
     _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));]])
-sattn_defect(maximum_of_another_row ${decode} GROUP groups
+sattn_defect(maximum_of_another_row ${scores} GROUP rising-rows
   FROM [[n_keys == 8 ? 0x0101 : 0x1111, max_f32x16]]
   TO [[n_keys == 8 ? 0x0101 : 0x1113, max_f32x16]])
 sattn_defect(parts_added_in_order ${av} GROUP same-keys
@@ -161,8 +163,30 @@ sattn_defect(tail_without_alibi ${decode} GROUP alibi
 sattn_defect(places_of_two_keys_swapped ${decode} GROUP alibi
   FROM [[10, 11, 12, 13, 14, 15);]] TO [[10, 11, 12, 13, 15, 14);]])
 sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
-  FROM [[st->row_sum[r] += vec_hsum_f32x16(sum_f32x16);]]
-  TO [[st->row_sum[r] = vec_hsum_f32x16(sum_f32x16);]])
+  FROM [[st->row_sum[r + i] += vec_hsum_f32x16(sum_f32x16[i]);]]
+  TO [[st->row_sum[r + i] = vec_hsum_f32x16(sum_f32x16[i]);]])
+sattn_defect(reference_of_another_row ${decode} GROUP rising-rows
+  FROM [[fused_decode_reference(st, r + i)]] TO [[fused_decode_reference(st, r)]])
+sattn_defect(group_not_skewed ${scores} GROUP groups
+  FROM [[row) == SCORE_GROUP)
+            score_skew]]
+  TO [[row) > SCORE_GROUP)
+            score_skew]])
+sattn_defect(quarters_of_another_row ${skewed} GROUP groups
+  FROM [=[0xff00, mixed[i ^ 2]]=] TO [=[0x0ff0, mixed[i ^ 2]]=])
+sattn_defect(quarters_not_swapped_back ${skewed} GROUP groups
+  FROM [[(odd, odd, 0xb1)]] TO [[(odd, odd, 0xe4)]])
+sattn_defect(quarters_added_in_order ${skewed} GROUP rows-alone
+  FROM [[const __m512 even =
+            _mm512_add_ps(acc[j], _mm512_shuffle_f32x4(acc[8 + j], acc[8 + j], 0x4e));
+        const __m512 odd =
+            _mm512_add_ps(acc[4 + j], _mm512_shuffle_f32x4(acc[12 + j], acc[12 + j], 0x4e));
+        keys[j] = _mm512_add_ps(even, _mm512_shuffle_f32x4(odd, odd, 0xb1));]]
+  TO [[const __m512 even =
+            _mm512_add_ps(acc[j], _mm512_shuffle_f32x4(acc[4 + j], acc[4 + j], 0xb1));
+        const __m512 odd =
+            _mm512_add_ps(acc[8 + j], _mm512_shuffle_f32x4(acc[12 + j], acc[12 + j], 0xb1));
+        keys[j] = _mm512_add_ps(even, _mm512_shuffle_f32x4(odd, odd, 0x4e));]])
 sattn_defect(weight_of_another_row ${av} GROUP groups
   FROM [[_mm512_set1_ps(s[r * FUSED_DECODE_KEYS]);]]
   TO [[_mm512_set1_ps(s[(r > 0 ? r - 1 : 0) * FUSED_DECODE_KEYS]);]])

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fused_decode_score_avx512.h: the scores of few query rows, 16 features per vector.
+ *
+ * 16 accumulators, for 1 row x 16 keys, 2 x 8 or 4 x 4 (3 x 4), each over all features, then one
+ * transposing reduction. Four rows are skewed for it (score_skew_avx512.h). */
+#ifndef SATTN_KERNELS_FUSED_DECODE_SCORE_AVX512_H
+#define SATTN_KERNELS_FUSED_DECODE_SCORE_AVX512_H
+
+#include "kernels/fused/fused_decode_fetch.h"
+#include "kernels/vec/score_skew_avx512.h"
+#include "kernels/vec/score_tile_avx512.h"
+#include "kernels/vec/vec_avx512.h"
+
+enum {
+    TILE = 16, /* accumulators of a register tile */
+    WIDE = 256 /* features beyond which one row takes several vectors per turn */
+};
+
+/* max returns its second operand if either is NaN, so the running maximum comes second. */
+SATTN_INLINE __m512 raise_max(__m512 max_f32x16, __m512 s_f32x16)
+{
+    return _mm512_max_ps(s_f32x16, max_f32x16);
+}
+
+SATTN_INLINE void score_1_row(fused_decode_state *st, const fused_decode_block *block,
+                              const fused_decode_part *part, const int n_vecs)
+{
+    const int64_t whole = st->d / SCORE_LANES * SCORE_LANES;
+    const __mmask16 tail = vec_tail_m16(st->d - whole);
+    const int64_t stride = block->k_stride;
+    const int64_t ahead = part->k_ahead;
+    const float *const q = st->q + part->row * st->q_pitch;
+    const float *k = block->k + part->begin * stride;
+    float *s = st->s + part->row * FUSED_DECODE_KEYS + part->begin;
+    __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
+    for (int left = part->end - part->begin; left > 0; left -= TILE, s += TILE) {
+        __m512 acc[TILE];
+        SATTN_UNROLL(16)
+        for (int i = 0; i < TILE; ++i, k += stride) /* a key again keeps the maximum right */
+            acc[i] = i < left ? score_key_f32x16(q, k, whole, tail, ahead, n_vecs) : acc[0];
+        const __m512 tile_f32x16 = vec_hsum_rows_f32x16(acc);
+        max_f32x16 = raise_max(max_f32x16, tile_f32x16);
+        _mm512_storeu_ps(s, tile_f32x16);
+    }
+    st->block_max[part->row] = vec_hmax_f32x16(max_f32x16);
+}
+
+/* The sums of a tile's accumulators over their lanes: those of each row side by side. */
+SATTN_INLINE __m512 sum_tile(__m512 acc[TILE], const int n_rows, const int n_keys)
+{
+    if (n_rows == SCORE_GROUP)
+        return score_skew_sums_f32x16(acc);
+    SATTN_UNROLL(16)
+    for (int i = n_rows * n_keys; i < TILE; ++i)
+        acc[i] = _mm512_setzero_ps();
+    return vec_hsum_rows_f32x16(acc);
+}
+
+/* Stores a tile of n_keys scores for each of n_rows rows. */
+SATTN_INLINE void store_tile(float *s, __m512 tile_f32x16, const int n_rows, const int n_keys)
+{
+    if (n_keys == 8) {
+        _mm256_storeu_ps(s, _mm512_castps512_ps256(tile_f32x16));
+        _mm256_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x8_ps(tile_f32x16, 1));
+        return;
+    }
+    _mm_storeu_ps(s, _mm512_castps512_ps128(tile_f32x16));
+    _mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));
+    _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));
+    if (n_rows > 3)
+        _mm_storeu_ps(s + 3 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 3));
+}
+
+/* block_max of n_rows rows from the maximum over their tiles of n_keys scores. */
+SATTN_INLINE void store_max(float *block_max, __m512 max_f32x16, const int n_rows, const int n_keys)
+{
+    max_f32x16 = _mm512_max_ps(max_f32x16, _mm512_permute_ps(max_f32x16, 0x4e));
+    max_f32x16 = _mm512_max_ps(max_f32x16, _mm512_permute_ps(max_f32x16, 0xb1));
+    if (n_keys == 8)
+        max_f32x16 = _mm512_max_ps(max_f32x16, _mm512_shuffle_f32x4(max_f32x16, max_f32x16, 0xb1));
+    max_f32x16 = _mm512_maskz_compress_ps(n_keys == 8 ? 0x0101 : 0x1111, max_f32x16);
+    vec_store_tail_f32x16(block_max, vec_tail_m16(n_rows), max_f32x16);
+}
+
+SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *block,
+                             const fused_decode_part *part, const int n_rows, const int n_keys,
+                             const score_fetch fetch)
+{
+    const int64_t d = st->d;
+    const int64_t stride = block->k_stride;
+    const int64_t ahead = part->k_ahead;
+    const float *const q = st->q + part->row * st->q_pitch;
+    const float *k = block->k + part->begin * stride;
+    float *s = st->s + part->row * FUSED_DECODE_KEYS + part->begin;
+    fused_fetch_rows next = fused_fetch_rows_of(block, part);
+    __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
+    for (int left = part->end - part->begin; left > 0;
+         left -= n_keys, s += n_keys, k += n_keys * stride) {
+        const float *rows[8];
+        __m512 acc[TILE];
+        fused_decode_rows(rows, k, stride, left, n_keys);
+        if (fetch == SCORE_FETCH_NEXT)
+            fused_fetch_next(&next, rows, n_keys);
+        score_tile_f32x16(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
+        const __m512 tile_f32x16 = sum_tile(acc, n_rows, n_keys);
+        max_f32x16 = raise_max(max_f32x16, tile_f32x16);
+        store_tile(s, tile_f32x16, n_rows, n_keys);
+    }
+    store_max(st->block_max + part->row, max_f32x16, n_rows, n_keys);
+}
+
+/* One function per number of rows, not one for all, so that a tile's pointers find registers. */
+SATTN_NOINLINE void score_narrow_row(fused_decode_state *st, const fused_decode_block *block,
+                                     const fused_decode_part *part)
+{
+    score_1_row(st, block, part, 1);
+}
+
+SATTN_NOINLINE void score_wide_row(fused_decode_state *st, const fused_decode_block *block,
+                                   const fused_decode_part *part)
+{
+    score_1_row(st, block, part, 4);
+}
+
+SATTN_NOINLINE void score_2_rows(fused_decode_state *st, const fused_decode_block *block,
+                                 const fused_decode_part *part)
+{
+    score_rows(st, block, part, 2, 8, SCORE_FETCH_BY_KEY);
+}
+
+SATTN_NOINLINE void score_3_rows(fused_decode_state *st, const fused_decode_block *block,
+                                 const fused_decode_part *part)
+{
+    if (part->fetch == FUSED_FETCH_NEXT)
+        score_rows(st, block, part, 3, 4, SCORE_FETCH_NEXT);
+    else
+        score_rows(st, block, part, 3, 4, SCORE_FETCH_BY_KEY);
+}
+
+SATTN_NOINLINE void score_4_rows(fused_decode_state *st, const fused_decode_block *block,
+                                 const fused_decode_part *part)
+{
+    if (part->fetch == FUSED_FETCH_NEXT)
+        score_rows(st, block, part, 4, 4, SCORE_FETCH_NEXT);
+    else
+        score_rows(st, block, part, 4, 4, SCORE_FETCH_BY_KEY);
+}
+
+/* Full groups are skewed. */
+static inline void skew(fused_decode_state *st)
+{
+    for (int row = 0; row < st->n_rows; row += score_group_rows(st->n_rows, row))
+        if (score_group_rows(st->n_rows, row) == SCORE_GROUP)
+            score_skew_group(st->q + row * st->q_pitch, st->q_pitch);
+}
+
+static inline void score(fused_decode_state *st, const fused_decode_block *block,
+                         const fused_decode_part *part)
+{
+    if (part->n_rows == 4)
+        score_4_rows(st, block, part);
+    else if (part->n_rows == 3)
+        score_3_rows(st, block, part);
+    else if (part->n_rows == 2)
+        score_2_rows(st, block, part);
+    else if (st->d > WIDE)
+        score_wide_row(st, block, part);
+    else
+        score_narrow_row(st, block, part);
+}
+
+#endif
