@@ -83,7 +83,10 @@ static void run_in(void *context, unsigned char *workspace)
 void sattn_plan_execute(const sattn_plan *plan, const sattn_attention_args *args, bool o_is_q,
                         unsigned char *workspace)
 {
-    execution e = {.plan = plan, .args = args, .o_is_q = o_is_q};
+    execution e;
+    e.plan = plan;
+    e.args = args;
+    e.o_is_q = o_is_q;
     run_in(&e, workspace);
 }
 
@@ -97,11 +100,13 @@ sattn_status sattn_with_workspace(const sattn_workspace *used, size_t needed,
                                   void *context)
 {
     if (!used->memory) {
-        void *const own = aligned_alloc(WORKSPACE_ALIGNMENT, needed);
+        /* Aligned by hand: aligned_alloc of glibc takes several times as long. */
+        unsigned char *const own = malloc(needed + WORKSPACE_ALIGNMENT - 1);
         if (!own)
             return sattn_fail(SATTN_ERR_MEMORY, "could not allocate a workspace of %zu bytes",
                               needed);
-        run(context, own);
+        const size_t beyond = (uintptr_t)own % WORKSPACE_ALIGNMENT;
+        run(context, own + (beyond > 0 ? WORKSPACE_ALIGNMENT - beyond : 0));
         free(own);
         return SATTN_OK;
     }
@@ -127,11 +132,13 @@ sattn_status sattn_plan_run_args(const sattn_plan *plan, const sattn_attention_a
 {
     const size_t needed = plan->layout.size;
     const sattn_workspace used = sattn_workspace_used(workspace, workspace_size, needed);
-    execution e = {.plan = plan, .args = args};
+    execution e; /* run_in sets the rest */
+    e.plan = plan;
+    e.args = args;
     if (sattn_attention_is_empty(args))
         return SATTN_OK;
     const sattn_status status =
-        sattn_attention_check_data(args, plan->computation, &used, &e.o_is_q);
+        sattn_attention_check_data(args, plan->computation, plan->operands, &used, &e.o_is_q);
     if (status != SATTN_OK || writes_nothing(args, plan->computation))
         return status;
     return sattn_with_workspace(&used, needed, run_in, &e);

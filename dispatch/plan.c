@@ -74,12 +74,6 @@ static bool computation_has_op(sattn_computation computation, sattn_op op)
     }
 }
 
-static void add_name(sattn_plan *plan, const sattn_kernel *kernel)
-{
-    const size_t used = strlen(plan->names);
-    snprintf(plan->names + used, sizeof plan->names - used, "%s%s", used ? "," : "", kernel->name);
-}
-
 /* The last rows of a prefill may get another kernel; one that was asked for by name does all. */
 static sattn_status choose_rest_kernel(sattn_plan *plan, const sattn_options *options)
 {
@@ -87,8 +81,6 @@ static sattn_status choose_rest_kernel(sattn_plan *plan, const sattn_options *op
         sattn_choose_kernel(SATTN_OP_fused, SATTN_PHASE_FEW_QUERY, options, &plan->rest_kernel);
     if (plan->rest_kernel == plan->kernels[SATTN_OP_fused])
         plan->rest_kernel = NULL;
-    if (sattn_plan_rest_rows(plan, plan->args.n_q) > 0)
-        add_name(plan, plan->rest_kernel);
     return status;
 }
 
@@ -104,18 +96,35 @@ int64_t sattn_plan_rest_rows(const sattn_plan *plan, int64_t n_q)
 static sattn_status choose_kernels(sattn_plan *plan, const sattn_options *options)
 {
     const sattn_phase phase = sattn_phase_of(plan->n_group, plan->args.n_q);
+    plan->rest_kernel = NULL;
     for (int op = 0; op < SATTN_OP_COUNT; ++op) {
+        plan->kernels[op] = NULL;
         if (!computation_has_op(plan->computation, (sattn_op)op))
             continue;
         const sattn_status status =
             sattn_choose_kernel((sattn_op)op, phase, options, &plan->kernels[op]);
         if (status != SATTN_OK)
             return status;
-        add_name(plan, plan->kernels[op]);
     }
     if (plan->computation == SATTN_COMPUTE_FUSED && phase == SATTN_PHASE_PREFILL)
         return choose_rest_kernel(plan, options);
     return SATTN_OK;
+}
+
+static void add_name(sattn_plan *plan, const sattn_kernel *kernel)
+{
+    const size_t used = strlen(plan->names);
+    snprintf(plan->names + used, sizeof plan->names - used, "%s%s", used ? "," : "", kernel->name);
+}
+
+void sattn_plan_name_kernels(sattn_plan *plan)
+{
+    plan->names[0] = '\0';
+    for (int op = 0; op < SATTN_OP_COUNT; ++op)
+        if (plan->kernels[op])
+            add_name(plan, plan->kernels[op]);
+    if (sattn_plan_rest_rows(plan, plan->args.n_q) > 0)
+        add_name(plan, plan->rest_kernel);
 }
 
 /* With the default offset a single query sees every key that exists. */
@@ -177,8 +186,9 @@ int64_t sattn_plan_tile_rows(const sattn_plan *plan)
 static void share_work(sattn_plan *plan, const sattn_options *options)
 {
     const sattn_attention_args *const a = &plan->args;
+    const int asked = sattn_threads_asked(options);
     const int threads =
-        sattn_threads_for(sattn_work_of(a, plan->computation), sattn_threads_asked(options));
+        asked > 1 ? sattn_threads_for(sattn_work_of(a, plan->computation), asked) : 1;
     if (threads <= 1 || sattn_attention_is_empty(a))
         return;
     const int64_t n_units = a->batch * a->n_kv_heads;
@@ -204,15 +214,21 @@ static void plan_dense_copies(sattn_plan *plan)
     plan->n_dense = sattn_dense_count(plan, a->batch * a->n_kv_heads, plan->n_blocks);
 }
 
+/* Field by field: to clear and copy the whole takes longer than all that a call of few numbers has
+ * to do. */
 sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation,
-                              const sattn_attention_args *args, const sattn_options *options)
+                              const sattn_options *options)
 {
-    *plan = (sattn_plan){
-        .args = *args, .computation = computation, .may_hide = may_hide(args, computation)};
+    const sattn_attention_args *const args = &plan->args;
+    plan->computation = computation;
+    plan->may_hide = may_hide(args, computation);
     plan->n_group = args->n_q_heads > 0 ? args->n_q_heads / args->n_kv_heads : 1;
     plan->scale = args->has_scale ? args->scale : (float)(1.0 / sqrt((double)args->d));
     plan->splits = computation == SATTN_COMPUTE_FUSED ? sattn_splits_asked(args->n_k, options) : 1;
+    plan->parts_apart = false;
     plan->workers = 1;
+    plan->n_dense = 0;
+    plan->names[0] = '\0';
     sattn_status status = choose_kernels(plan, options);
     if (status == SATTN_OK)
         status = check_extents_fit(plan);
@@ -227,9 +243,10 @@ sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation,
 }
 
 sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_computation computation,
-                              const sattn_options *options)
+                              const sattn_options *options,
+                              sattn_operand operands[SATTN_OPERAND_COUNT])
 {
-    sattn_status status = sattn_attention_check_shape(args, computation);
+    sattn_status status = sattn_attention_check_shape(args, computation, operands);
     if (status == SATTN_OK)
         status = sattn_options_check(options);
     if (status == SATTN_OK && computation == SATTN_COMPUTE_CHAIN && options &&
@@ -246,9 +263,12 @@ sattn_status sattn_plan_make(sattn_plan *plan, sattn_computation computation,
 {
     if (!args)
         return sattn_fail(SATTN_ERR_ARGUMENT, "args is NULL: expected arguments");
-    sattn_status status = sattn_plan_check(args, computation, options);
+    /* Fields of other steps must not count: threads, and so the workspace, follow the work. */
+    plan->args = *args;
+    sattn_computation_narrow(computation, &plan->args);
+    sattn_status status = sattn_plan_check(&plan->args, computation, options, plan->operands);
     if (status == SATTN_OK)
-        status = sattn_plan_begin(plan, computation, args, options);
+        status = sattn_plan_begin(plan, computation, options);
     if (status != SATTN_OK)
         return status;
     share_work(plan, options);

@@ -14,7 +14,8 @@
 enum { PHASES = 3 };
 
 typedef struct ragged_plan {
-    sattn_attention_args args; /* the call's, its tensors as one batch entry */
+    sattn_attention_args args;                   /* the call's, its tensors as one batch entry */
+    sattn_operand operands[SATTN_OPERAND_COUNT]; /* of these */
     sattn_ragged ragged;
     int64_t n_sequences;
     const sattn_options *options;
@@ -113,8 +114,7 @@ static sattn_status plan_phases(ragged_plan *p, sattn_computation computation, i
         if (!p->has_phase[phase])
             continue;
         sattn_plan *const plan = &p->of_phase[phase];
-        const sattn_attention_args largest = plan->args;
-        const sattn_status status = sattn_plan_begin(plan, computation, &largest, p->options);
+        const sattn_status status = sattn_plan_begin(plan, computation, p->options);
         if (status != SATTN_OK)
             return status;
         if (threads > 1 && phase == 0) {
@@ -181,11 +181,13 @@ static sattn_status make_plan(ragged_plan *p, const sattn_attention_args *args,
                        .options = options,
                        .workers = 1};
     p->args.batch = 1;
-    status = sattn_plan_check(&p->args, computation, options);
+    status = sattn_plan_check(&p->args, computation, options, p->operands);
     if (status != SATTN_OK)
         return status;
-    if (is_empty(p)) /* wrong options are refused all the same */
-        return sattn_plan_begin(&p->of_phase[0], computation, &p->args, options);
+    if (is_empty(p)) { /* wrong options are refused all the same */
+        p->of_phase[0].args = p->args;
+        return sattn_plan_begin(&p->of_phase[0], computation, options);
+    }
     const double work = survey(p, computation, &prefill_rows);
     const int threads = sattn_threads_for(work, sattn_threads_asked(options));
     status = plan_phases(p, computation, threads, prefill_rows);
@@ -288,7 +290,7 @@ sattn_status sattn_attention_ragged(const sattn_attention_args *args, const satt
         return status;
     const sattn_workspace used = sattn_workspace_used(
         options ? options->workspace : NULL, options ? options->workspace_size : 0, p.size);
-    status = sattn_ragged_check_data(args, ragged, &used, &e.o_is_q);
+    status = sattn_ragged_check_data(args, ragged, p.operands, &used, &e.o_is_q);
     return status == SATTN_OK ? sattn_with_workspace(&used, p.size, run_plan, &e) : status;
 }
 

@@ -70,7 +70,7 @@ sattn_dispatch_defect(limit_not_moved_with_the_block FILE dispatch/unit.c COMMAN
 sattn_dispatch_defect(window_not_widened_where_the_offset_is_held FILE dispatch/unit.c COMMAND test_shares
   FROM [[moved_width(visible->window_left, -missing);]] TO [[visible->window_left;]])
 sattn_dispatch_defect(slope_of_the_first_head FILE dispatch/unit.c COMMAND test_semantics --kernel=sattn_fused_f32_scalar --first
-  FROM [[a->alibi_slopes ? a->alibi_slopes + head : NULL};]] TO [[a->alibi_slopes};]])
+  FROM [[a->alibi_slopes ? a->alibi_slopes + head : NULL;]] TO [[a->alibi_slopes;]])
 sattn_dispatch_defect(alibi_from_key_0 FILE dispatch/unit.c COMMAND test_semantics --kernel=sattn_fused_f32_scalar --first
   FROM [[a->causal || a->has_window || a->alibi_slopes;]] TO [[a->causal || a->has_window;]])
 sattn_dispatch_defect(block_begins_a_row_late FILE dispatch/unit.c COMMAND test_chain
@@ -181,10 +181,21 @@ sattn_dispatch_defect(workspace_one_block_short FILE dispatch/chain.c COMMAND te
   FROM [[return least(a->n_k, seen + SATTN_KEY_BLOCK - 1);]] TO [[return least(a->n_k, seen);]])
 sattn_dispatch_defect(stage_ignored_by_qk FILE dispatch/step_unit.c COMMAND test_steps
   FROM [[.softcap = capped ? plan->args.softcap : 0.0f,]] TO [[.softcap = plan->args.softcap,]])
-sattn_dispatch_defect(overlap_of_scores_allowed FILE dispatch/attention_check.c COMMAND test_steps
-  FROM [[(on_input && in_place))]] TO [[on_input)]])
-sattn_dispatch_defect(workspace_may_be_a_tensor FILE dispatch/attention_check.c COMMAND test_api
-  FROM [[workspace->memory && i < n; ++i) {]] TO [[workspace->memory && i < 0; ++i) {]])
+sattn_dispatch_defect(overlap_of_scores_allowed FILE dispatch/overlap.c COMMAND test_steps
+  FROM [[(on_input && m->scores_are_input))]] TO [[on_input)]])
+sattn_dispatch_defect(workspace_may_be_a_tensor FILE dispatch/overlap.c COMMAND test_api
+  FROM [[    for (int i = 0; i < n; ++i) {
+        const sattn_status status = check_apart(&workspace,]]
+  TO [[    for (int i = 0; i < 0; ++i) {
+        const sattn_status status = check_apart(&workspace,]])
+sattn_dispatch_defect(spans_end_with_the_first_row FILE dispatch/region.h SOURCE dispatch/overlap.c COMMAND test_api
+  FROM [[bytes += region->step[axis] * (region->extent[axis] - 1);]] TO [[bytes += 0 * region->step[axis];]])
+sattn_dispatch_defect(spans_of_inputs_left_out FILE dispatch/overlap.c COMMAND test_api
+  FROM [[if (span.bytes > 0)]] TO [[if (span.bytes > 0 && i >= SATTN_OPERAND_LSE)]])
+sattn_dispatch_defect(spans_of_arrays_left_out FILE dispatch/overlap.c COMMAND test_api
+  FROM [[i < m->n_others; ++i)]] TO [[i < 0; ++i)]])
+sattn_dispatch_defect(axes_nested_by_the_first FILE dispatch/region.c COMMAND test_dispatch
+  FROM [[reach += (wide)r->step[next] * (r->extent[next] - 1);]] TO [[reach = r->step[next];]])
 sattn_dispatch_defect(workspace_may_be_the_starts FILE dispatch/ragged_check.c COMMAND test_thread_counts
   FROM [[if (status == SATTN_OK && meets(]] TO [[if (status != SATTN_OK && meets(]])
 sattn_dispatch_defect(n_k_valid_not_checked FILE dispatch/attention_check.c COMMAND test_api
@@ -228,7 +239,7 @@ sattn_dispatch_defect(copied_keys_from_the_first FILE dispatch/dense.c COMMAND t
 sattn_dispatch_defect(copy_of_one_row_for_all FILE dispatch/dense.c COMMAND test_shares
   FROM [[if (stride == 0 || n_keys]] TO [[if (n_keys]])
 sattn_dispatch_defect(repair_looks_at_the_copy FILE dispatch/attend.c COMMAND test_thread_counts
-  FROM [[.v = c->rows->v, /* a dense copy may lack hidden rows */]] TO [[.v = c->args.v,]])
+  FROM [[.v = c->rows->v, /* a dense copy may lack hidden rows */]] TO [[.v = c->args->v,]])
 sattn_dispatch_defect(copies_of_another_unit FILE dispatch/execute.c COMMAND test_thread_counts
   FROM [[sattn_dense_enter(&e->dense, unit_index, &rows);]]
   TO [[sattn_dense_enter(&e->dense, unit_index / 2, &rows);]])
