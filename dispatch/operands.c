@@ -56,6 +56,7 @@ static void set_extents(sattn_operand *t, const sattn_attention_args *a, int64_t
     t->heads = heads;
     t->rows = rows;
     t->columns = columns;
+    t->bytes = 0;
 }
 
 static void set_uses(const sattn_attention_args *a, sattn_computation computation,
@@ -175,14 +176,17 @@ static sattn_status check_strides(const sattn_operand *t)
     return sattn_check_span(t->name, extents, strides, 3, t->columns, 4);
 }
 
-sattn_status sattn_operand_check(const sattn_operand *t)
+sattn_status sattn_operand_check(sattn_operand *t)
 {
     sattn_status status = check_type(t);
     if (status == SATTN_OK)
         status = check_strides(t);
-    if (status != SATTN_OK || !t->written)
+    if (status != SATTN_OK)
         return status;
     const sattn_region region = sattn_operand_region(t, NULL);
+    t->bytes = (int64_t)sattn_region_span(&region).bytes;
+    if (!t->written)
+        return SATTN_OK;
     const sattn_meeting meeting = sattn_region_meets_itself(&region);
     if (meeting == SATTN_APART)
         return SATTN_OK;

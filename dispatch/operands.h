@@ -53,6 +53,7 @@ typedef struct sattn_operand {
     const char *pointer;                  /* the field that holds its address: "q.data", "scores" */
     int64_t stride_b, stride_h, stride_t; /* elements */
     int64_t batch, heads, rows, columns;
+    int64_t bytes; /* from its first to its last, once it has passed its check; 0: there are none */
     sattn_dtype dtype;
     char separator; /* between name and "stride_t" in the names of its stride fields */
     bool used;      /* the computation looks at it */
@@ -64,8 +65,8 @@ typedef struct sattn_operand {
 void sattn_operands_of(const sattn_attention_args *args, sattn_computation computation,
                        sattn_operand operands[SATTN_OPERAND_COUNT]);
 
-/* Type and strides; an output must not share memory with itself. */
-sattn_status sattn_operand_check(const sattn_operand *operand);
+/* Type and strides; an output must not share memory with itself. Sets `bytes`. */
+sattn_status sattn_operand_check(sattn_operand *operand);
 
 /* Where each operand lies, in this run. */
 void sattn_operands_locate(const sattn_attention_args *args, const void *data[SATTN_OPERAND_COUNT]);

@@ -96,10 +96,8 @@ static bool spans_are_apart(const call_memory *m)
         if ((i == SATTN_OPERAND_Q && m->o_is_q) ||
             (i == SATTN_OPERAND_SCORES_IN && m->scores_are_input))
             continue;
-        const sattn_region region = sattn_operand_region(&m->operands[i], m->data[i]);
-        const sattn_span span = sattn_region_span(&region);
-        if (span.bytes > 0)
-            spans[n++] = span;
+        if (m->operands[i].bytes > 0)
+            spans[n++] = (sattn_span){(uintptr_t)m->data[i], (uint64_t)m->operands[i].bytes};
         if (i >= SATTN_OPERAND_LSE)
             n_written = n;
     }

@@ -188,10 +188,10 @@ sattn_dispatch_defect(workspace_may_be_a_tensor FILE dispatch/overlap.c COMMAND 
         const sattn_status status = check_apart(&workspace,]]
   TO [[    for (int i = 0; i < 0; ++i) {
         const sattn_status status = check_apart(&workspace,]])
-sattn_dispatch_defect(spans_end_with_the_first_row FILE dispatch/region.h SOURCE dispatch/overlap.c COMMAND test_api
+sattn_dispatch_defect(spans_end_with_the_first_row FILE dispatch/region.h SOURCE dispatch/operands.c COMMAND test_api
   FROM [[bytes += region->step[axis] * (region->extent[axis] - 1);]] TO [[bytes += 0 * region->step[axis];]])
 sattn_dispatch_defect(spans_of_inputs_left_out FILE dispatch/overlap.c COMMAND test_api
-  FROM [[if (span.bytes > 0)]] TO [[if (span.bytes > 0 && i >= SATTN_OPERAND_LSE)]])
+  FROM [[if (m->operands[i].bytes > 0)]] TO [[if (m->operands[i].bytes > 0 && i >= SATTN_OPERAND_LSE)]])
 sattn_dispatch_defect(spans_of_arrays_left_out FILE dispatch/overlap.c COMMAND test_api
   FROM [[i < m->n_others; ++i)]] TO [[i < 0; ++i)]])
 sattn_dispatch_defect(axes_nested_by_the_first FILE dispatch/region.c COMMAND test_dispatch
