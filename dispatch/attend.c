@@ -50,7 +50,8 @@ static sattn_fused_args fused_args_of(const sattn_plan *plan, const sattn_unit *
                               .row_max = has_stats ? memory->row_max : NULL,
                               .row_sum = has_stats ? memory->row_sum : NULL,
                               .stat_group_stride = unit->n_q,
-                              .scratch = memory->scratch};
+                              .scratch = memory->scratch,
+                              .kv_bytes = unit->kv_bytes};
 }
 
 /* Finishes the rows from n_parts unnormalised outputs: in `parts`, or in place where there is one.
@@ -91,6 +92,7 @@ static void run_kernels(const fused_context *c, const sattn_fused_args *args)
         c->plan->kernels[SATTN_OP_fused]->fn.fused(&rows);
     rows.i0 = rows.i1;
     rows.i1 = args->i1;
+    rows.kv_bytes = 0; /* K and V have just been read */
     if (rows.i0 < rows.i1)
         c->plan->rest_kernel->fn.fused(&rows);
 }

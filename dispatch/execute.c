@@ -32,6 +32,7 @@ typedef struct execution {
     const sattn_attention_args *args;
     bool o_is_q;
     pthread_mutex_t *lock; /* of the repair; NULL where there is one worker */
+    int64_t kv_bytes;      /* of the call, where it is fused */
     sattn_dense dense;
     unsigned char *workspace;
 } execution;
@@ -50,6 +51,7 @@ static void run_task(void *context, int64_t index, int worker)
     sattn_unit rows = sattn_unit_of(e->args, plan->n_group, unit_index / plan->args.n_kv_heads,
                                     unit_index % plan->args.n_kv_heads);
     rows.n_rest = sattn_plan_rest_rows(plan, rows.n_q);
+    rows.kv_bytes = e->kv_bytes;
     sattn_dense_copy *const copy = sattn_dense_enter(&e->dense, unit_index, &rows);
     if (plan->n_blocks > 1)
         rows = sattn_unit_rows(&rows, i0, i0 + (left < plan->block_rows ? left : plan->block_rows));
@@ -71,6 +73,7 @@ static void run_in(void *context, unsigned char *workspace)
     const int64_t n_tasks = n_blocks * (plan->parts_apart ? plan->splits : 1);
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     e->lock = plan->workers > 1 ? &lock : NULL;
+    e->kv_bytes = plan->computation == SATTN_COMPUTE_FUSED ? sattn_kv_bytes(e->args) : 0;
     e->workspace = workspace;
     sattn_dense_begin(&e->dense, plan, workspace);
     if (plan->parts_apart)

@@ -198,6 +198,7 @@ typedef struct execution {
     const ragged_plan *p;
     bool o_is_q;
     pthread_mutex_t *lock;
+    int64_t kv_bytes; /* of all sequences */
     sattn_dense dense;
     unsigned char *workspace;
     int64_t *order, *first_tasks;
@@ -223,6 +224,7 @@ static void run_task(void *context, int64_t index, int worker)
     const int64_t kv = at / n_blocks;
     sattn_unit block = sattn_unit_of(&s, plan->n_group, 0, kv);
     block.n_rest = sattn_plan_rest_rows(plan, s.n_q);
+    block.kv_bytes = e->kv_bytes;
     sattn_dense_copy *const copy =
         sattn_dense_enter(&e->dense, e->order[low] * s.n_kv_heads + kv, &block);
     if (n_blocks > 1)
@@ -272,8 +274,12 @@ static void run_plan(void *context, unsigned char *workspace)
     e->first_tasks = (int64_t *)(void *)(workspace + e->p->first_tasks);
     order_sequences(e->p, e->order);
     e->first_tasks[0] = 0;
-    for (int64_t at = 0; at < e->p->n_sequences; ++at)
+    e->kv_bytes = 0;
+    for (int64_t at = 0; at < e->p->n_sequences; ++at) {
+        const sattn_attention_args s = sequence_of(&e->p->args, &e->p->ragged, e->order[at]);
         e->first_tasks[at + 1] = e->first_tasks[at] + tasks_of(e->p, e->order[at]);
+        e->kv_bytes += s.n_q > 0 ? sattn_kv_bytes(&s) : 0;
+    }
     sattn_dense_begin(&e->dense, &e->p->of_phase[0], workspace);
     sattn_team_run(e->p->workers, e->first_tasks[e->p->n_sequences], run_task, e);
     sattn_dense_end(&e->dense);

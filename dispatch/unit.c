@@ -110,7 +110,40 @@ sattn_unit sattn_unit_of(const sattn_attention_args *a, int64_t n_group, int64_t
         .k_dense = {NULL, 0},
         .v_dense = {NULL, 0},
         .n_rest = 0,
+        .kv_bytes = 0,
     };
+}
+
+/* Keys that the call reads, of all batch entries together. */
+static double keys_of_call(const sattn_attention_args *a)
+{
+    double keys = 0;
+    if (!a->n_k_valid && !a->causal && !a->has_window)
+        return (double)a->batch * (double)a->n_k;
+    for (int64_t b = 0; b < a->batch; ++b) {
+        const sattn_visibility visible = visibility_of(a, b, 0);
+        const sattn_key_range range = keys_of(&visible, a->n_q);
+        keys += (double)(range.end - range.begin);
+    }
+    return keys;
+}
+
+/* Floats of K or V for so many keys. */
+static double floats_of(const sattn_attention_args *a, const sattn_view *view, int64_t columns,
+                        double n_keys)
+{
+    const double n_heads = view->stride_h == 0 ? 1.0 : (double)a->n_kv_heads;
+    const bool is_one_row = view->stride_t == 0 && a->n_k > 1;
+    const double n_rows = is_one_row ? (double)a->batch : n_keys;
+    return n_rows / (view->stride_b == 0 ? (double)a->batch : 1.0) * n_heads * (double)columns;
+}
+
+int64_t sattn_kv_bytes(const sattn_attention_args *a)
+{
+    const double n_keys = keys_of_call(a), most = 0x1p62;
+    const double bytes = (double)sizeof(float) *
+                         (floats_of(a, &a->k, a->d, n_keys) + floats_of(a, &a->v, a->d_v, n_keys));
+    return (int64_t)(bytes < most ? bytes : most);
 }
 
 bool sattn_mask_lets_through(const sattn_visibility *visible, int64_t g, int64_t i, int64_t j)

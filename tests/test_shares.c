@@ -4,6 +4,7 @@
  * threads, dense copies, the workspace of them all, and what a block of rows sees. That none of it
  * shows in a result, test_chain and test_threads check. */
 #include "dispatch/dense.h"
+#include "dispatch/execute.h"
 #include "dispatch/plan.h"
 #include "dispatch/share.h"
 #include "dispatch/team.h"
@@ -205,6 +206,72 @@ static void test_rest_kernel(void **state)
     sattn_plan_name_kernels(&alone);
     assert_null(alone.rest_kernel);
     assert_string_equal(alone.names, first->name);
+}
+
+/* Of 2 KV heads with 100 keys of 64 + 64 features. */
+static void test_kv_bytes(void **state)
+{
+    (void)state;
+    enum { ROW = 64 * 4, K = 2 * 100 * ROW, V = K };
+    const int64_t n_valid[3] = {40, 100, 0};
+    const sattn_attention_args plain = shape_of(2, 3, 1, 100);
+    sattn_attention_args a = plain;
+    assert_int_equal(sattn_kv_bytes(&a), K + V);
+    a.v.stride_h = 0; /* heads share it */
+    assert_int_equal(sattn_kv_bytes(&a), K + V / 2);
+    a.v.stride_t = 0;
+    assert_int_equal(sattn_kv_bytes(&a), K + ROW);
+    a = plain;
+    a.batch = 3;
+    a.k.stride_b = 200 * 64;
+    assert_int_equal(sattn_kv_bytes(&a), 3 * K + V);
+    a.k.stride_b = 1; /* entries overlap, so extents may be as large */
+    a.batch = INT64_MAX;
+    assert_int_equal(sattn_kv_bytes(&a), (int64_t)1 << 62);
+    a = plain;
+    a.batch = 3;
+    a.k.stride_b = a.v.stride_b = 200 * 64;
+    a.n_k_valid = n_valid;
+    assert_int_equal(sattn_kv_bytes(&a), 140 * (K + V) / 100);
+    a = plain;
+    a.causal = a.has_window = true;
+    a.window_left = 9;
+    a.window_right = -1;
+    assert_int_equal(sattn_kv_bytes(&a), 10 * (K + V) / 100);
+}
+
+static int64_t told_bytes, told_bytes_of_rest;
+
+static void note_bytes(const sattn_fused_args *args)
+{
+    told_bytes = args->kv_bytes;
+}
+
+static void note_bytes_of_rest(const sattn_fused_args *args)
+{
+    told_bytes_of_rest = args->kv_bytes;
+}
+
+/* Kernels are told of the whole call; that of the rest rows finds K and V where the other left
+ * them. */
+static void test_kv_bytes_of_kernels(void **state)
+{
+    (void)state;
+    const sattn_attention_args a = shape_of(2, 1, 197, 197);
+    const sattn_kernel kernel = {.fn = {.fused = note_bytes}, .tile_rows = 32};
+    const sattn_kernel rest = {.fn = {.fused = note_bytes_of_rest}};
+    sattn_plan plan = plan_of(&a, NULL);
+    plan.kernels[SATTN_OP_fused] = &kernel;
+    unsigned char *const memory = aligned_alloc(64, plan.layout.size);
+    assert_non_null(memory);
+    for (int has_rest = 0; has_rest < 2; ++has_rest) {
+        plan.rest_kernel = has_rest ? &rest : NULL;
+        told_bytes = told_bytes_of_rest = -1;
+        sattn_plan_execute(&plan, &a, false, memory);
+        assert_int_equal(told_bytes, 2 * 197 * 128 * 4);
+        assert_int_equal(told_bytes_of_rest, has_rest ? 0 : -1);
+    }
+    free(memory);
 }
 
 static void test_dense_rule(void **state)
@@ -421,6 +488,8 @@ int main(void)
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_rest_rows),
         cmocka_unit_test(test_rest_kernel),
+        cmocka_unit_test(test_kv_bytes),
+        cmocka_unit_test(test_kv_bytes_of_kernels),
         cmocka_unit_test(test_dense_rule),
         cmocka_unit_test(test_dense_plans),
         cmocka_unit_test(test_dense_copies),

@@ -216,6 +216,16 @@ sattn_dispatch_defect(parts_of_the_first_block FILE dispatch/rows.c COMMAND test
 sattn_dispatch_defect(chunk_of_an_array_missing FILE dispatch/steps.c COMMAND test_thread_counts
   FROM [[(n - 1) / SATTN_ARRAY_CHUNK + 1, run_chunk]] TO [[n / SATTN_ARRAY_CHUNK, run_chunk]])
 
+# ---- what kernels are told of K and V
+sattn_dispatch_defect(shared_heads_counted_each FILE dispatch/unit.c COMMAND test_shares
+  FROM [[view->stride_h == 0 ? 1.0 : (double)a->n_kv_heads;]] TO [[(double)a->n_kv_heads;]])
+sattn_dispatch_defect(keys_beyond_the_valid_counted FILE dispatch/unit.c COMMAND test_shares
+  FROM [[if (!a->n_k_valid && !a->causal && !a->has_window)]] TO [[if (!a->causal && !a->has_window)]])
+sattn_dispatch_defect(kernel_not_told_of_the_call FILE dispatch/execute.c COMMAND test_shares
+  FROM [[rows.kv_bytes = e->kv_bytes;]] TO [[rows.kv_bytes = 0;]])
+sattn_dispatch_defect(rest_rows_told_of_the_call FILE dispatch/attend.c COMMAND test_shares
+  FROM [[rows.kv_bytes = 0; /* K and V have just been read */]] TO [[]])
+
 # ---- rest rows, dense copies
 sattn_dispatch_defect(rest_rows_left_out FILE dispatch/attend.c COMMAND test_thread_counts
   FROM [[if (rows.i0 < rows.i1)]] TO [[if (rows.i0 < rows.i1 && rows.i0 == 0)]])
