@@ -7,6 +7,7 @@
 #include "dispatch/attend.h"
 #include "dispatch/attention_check.h"
 #include "dispatch/chain.h"
+#include "dispatch/choose.h"
 #include "dispatch/dense.h"
 #include "dispatch/error.h"
 #include "dispatch/step_unit.h"

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * plan.c: makes plans: checks the shape, chooses the kernels, lays out the workspace. */
+ * plan.c: makes plans: checks the shape, has kernels chosen, shares the work, lays out the
+ * workspace.
+ */
 #include "dispatch/plan.h"
 
 #include "dispatch/attention_check.h"
 #include "dispatch/chain.h"
+#include "dispatch/choose.h"
 #include "dispatch/dense.h"
 #include "dispatch/error.h"
-#include "dispatch/override.h"
 #include "dispatch/share.h"
 #include "dispatch/team.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 sattn_status sattn_options_check(const sattn_options *options)
@@ -34,97 +35,6 @@ sattn_status sattn_options_check(const sattn_options *options)
                           "options.plan = \"%.40s\": expected \"fused\", \"chain\" or NULL",
                           options->plan);
     return SATTN_OK;
-}
-
-sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_options *options,
-                                 const sattn_kernel **kernel)
-{
-    sattn_overrides overrides;
-    size_t count;
-    const sattn_status status = sattn_overrides_get(options, &overrides);
-    if (status != SATTN_OK)
-        return status;
-    const sattn_kernel *const forced = overrides.forced[op];
-    const sattn_selection selection = {.op = op,
-                                       .phase = phase,
-                                       .usable = overrides.usable,
-                                       .forced = forced ? forced->name : NULL};
-    const sattn_kernel *const rows = sattn_registry(&count);
-    *kernel = sattn_select(rows, count, &selection);
-    if (!*kernel)
-        return sattn_fail(SATTN_ERR_KERNEL, "no kernel of this build for %s can run here",
-                          sattn_op_name(op));
-    sattn_overrides_log(&overrides, &selection, *kernel);
-    return SATTN_OK;
-}
-
-static bool computation_has_op(sattn_computation computation, sattn_op op)
-{
-    switch (op) {
-    case SATTN_OP_fused:
-        return computation == SATTN_COMPUTE_FUSED;
-    case SATTN_OP_qk:
-        return computation == SATTN_COMPUTE_CHAIN || computation == SATTN_COMPUTE_QK;
-    case SATTN_OP_softmax:
-        return computation == SATTN_COMPUTE_CHAIN || computation == SATTN_COMPUTE_SOFTMAX;
-    case SATTN_OP_av:
-        return computation == SATTN_COMPUTE_CHAIN || computation == SATTN_COMPUTE_AV;
-    default:
-        return false;
-    }
-}
-
-/* The last rows of a prefill may get another kernel; one that was asked for by name does all. */
-static sattn_status choose_rest_kernel(sattn_plan *plan, const sattn_options *options)
-{
-    const sattn_status status =
-        sattn_choose_kernel(SATTN_OP_fused, SATTN_PHASE_FEW_QUERY, options, &plan->rest_kernel);
-    if (plan->rest_kernel == plan->kernels[SATTN_OP_fused])
-        plan->rest_kernel = NULL;
-    return status;
-}
-
-int64_t sattn_plan_rest_rows(const sattn_plan *plan, int64_t n_q)
-{
-    const sattn_attention_args *const a = &plan->args;
-    if (!plan->rest_kernel)
-        return 0;
-    return sattn_rest_rows(plan->n_group, n_q, plan->kernels[SATTN_OP_fused]->tile_rows,
-                           a->d < a->d_v ? a->d : a->d_v);
-}
-
-static sattn_status choose_kernels(sattn_plan *plan, const sattn_options *options)
-{
-    const sattn_phase phase = sattn_phase_of(plan->n_group, plan->args.n_q);
-    plan->rest_kernel = NULL;
-    for (int op = 0; op < SATTN_OP_COUNT; ++op) {
-        plan->kernels[op] = NULL;
-        if (!computation_has_op(plan->computation, (sattn_op)op))
-            continue;
-        const sattn_status status =
-            sattn_choose_kernel((sattn_op)op, phase, options, &plan->kernels[op]);
-        if (status != SATTN_OK)
-            return status;
-    }
-    if (plan->computation == SATTN_COMPUTE_FUSED && phase == SATTN_PHASE_PREFILL)
-        return choose_rest_kernel(plan, options);
-    return SATTN_OK;
-}
-
-static void add_name(sattn_plan *plan, const sattn_kernel *kernel)
-{
-    const size_t used = strlen(plan->names);
-    snprintf(plan->names + used, sizeof plan->names - used, "%s%s", used ? "," : "", kernel->name);
-}
-
-void sattn_plan_name_kernels(sattn_plan *plan)
-{
-    plan->names[0] = '\0';
-    for (int op = 0; op < SATTN_OP_COUNT; ++op)
-        if (plan->kernels[op])
-            add_name(plan, plan->kernels[op]);
-    if (sattn_plan_rest_rows(plan, plan->args.n_q) > 0)
-        add_name(plan, plan->rest_kernel);
 }
 
 /* With the default offset a single query sees every key that exists. */
@@ -174,14 +84,6 @@ int sattn_threads_asked(const sattn_options *options)
     return options && options->threads > 0 && sattn_team_is_built() ? options->threads : 1;
 }
 
-int64_t sattn_plan_tile_rows(const sattn_plan *plan)
-{
-    for (int op = 0; op < SATTN_OP_COUNT; ++op)
-        if (plan->kernels[op])
-            return plan->kernels[op]->tile_rows;
-    return 1;
-}
-
 /* Blocks of rows, key ranges and workers, for as many threads as the work is worth. */
 static void share_work(sattn_plan *plan, const sattn_options *options)
 {
@@ -192,7 +94,7 @@ static void share_work(sattn_plan *plan, const sattn_options *options)
     if (threads <= 1 || sattn_attention_is_empty(a))
         return;
     const int64_t n_units = a->batch * a->n_kv_heads;
-    if (sattn_phase_of(plan->n_group, a->n_q) == SATTN_PHASE_PREFILL) {
+    if (plan->phase == SATTN_PHASE_PREFILL) {
         const int64_t rows = sattn_block_rows((double)n_units * (double)a->n_q, plan->n_group,
                                               sattn_plan_tile_rows(plan), threads);
         plan->block_rows = rows < plan->block_rows ? rows : plan->block_rows;
@@ -229,7 +131,7 @@ sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation,
     plan->workers = 1;
     plan->n_dense = 0;
     plan->names[0] = '\0';
-    sattn_status status = choose_kernels(plan, options);
+    sattn_status status = sattn_plan_choose(plan, options);
     if (status == SATTN_OK)
         status = check_extents_fit(plan);
     if (status != SATTN_OK)

@@ -17,6 +17,7 @@ struct sattn_plan {
     sattn_computation computation;
     const sattn_kernel *kernels[SATTN_OP_COUNT]; /* NULL where it does without the op */
     const sattn_kernel *rest_kernel; /* few-query kernel for the last rows of a unit, or NULL */
+    sattn_phase phase;
     float scale;
     int64_t n_group;
     bool may_hide; /* some key may be hidden from some row, other than by n_k_valid */
@@ -53,26 +54,13 @@ sattn_status sattn_choose_computation(const sattn_attention_args *args,
 sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation,
                               const sattn_options *options);
 
-/* Sets `names`, a comma list. Apart from the rest since it takes longer than a short call. */
-void sattn_plan_name_kernels(sattn_plan *plan);
-
 /* Key ranges for so many keys where the options ask for a number of them; else 1. */
 int64_t sattn_splits_asked(int64_t n_k, const sattn_options *options);
 
 /* Threads that the options allow, at least 1. */
 int sattn_threads_asked(const sattn_options *options);
 
-/* Rows of the tile of the kernel whose tiles blocks of rows are to fill. */
-int64_t sattn_plan_tile_rows(const sattn_plan *plan);
-
-/* Rows of each head, the last of a unit with n_q of them, that rest_kernel computes. */
-int64_t sattn_plan_rest_rows(const sattn_plan *plan, int64_t n_q);
-
 /* Options alone, for a call that has no plan: exp, tanh. */
 sattn_status sattn_options_check(const sattn_options *options);
-
-/* The kernel of one op for these overrides. */
-sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_options *options,
-                                 const sattn_kernel **kernel);
 
 #endif

@@ -4,6 +4,7 @@
  * its arguments, the kernels of its phase, its key ranges. The blocks of rows of all of them are
  * tasks of one team. */
 #include "dispatch/attention_check.h"
+#include "dispatch/choose.h"
 #include "dispatch/dense.h"
 #include "dispatch/error.h"
 #include "dispatch/execute.h"
@@ -19,6 +20,7 @@ typedef struct ragged_plan {
     sattn_ragged ragged;
     int64_t n_sequences;
     const sattn_options *options;
+    int64_t tile_rows; /* of a fused prefill kernel; 0 for a chain */
     bool has_phase[PHASES];
     sattn_plan of_phase[PHASES]; /* for the most queries and keys of a sequence of the phase */
     int workers;
@@ -38,7 +40,9 @@ static int64_t keys_of(const sattn_ragged *ragged, int64_t b)
 
 static int phase_index(const ragged_plan *p, int64_t n_q)
 {
-    const sattn_phase phase = sattn_phase_of(p->args.n_q_heads / p->args.n_kv_heads, n_q);
+    const sattn_attention_args *const a = &p->args;
+    const sattn_phase phase = sattn_fused_phase(a->n_q_heads / a->n_kv_heads, n_q, p->tile_rows,
+                                                a->d < a->d_v ? a->d : a->d_v);
     return phase == SATTN_PHASE_PREFILL ? 0 : phase == SATTN_PHASE_FEW_QUERY ? 1 : 2;
 }
 
@@ -188,6 +192,10 @@ static sattn_status make_plan(ragged_plan *p, const sattn_attention_args *args,
         p->of_phase[0].args = p->args;
         return sattn_plan_begin(&p->of_phase[0], computation, options);
     }
+    if (computation == SATTN_COMPUTE_FUSED)
+        status = sattn_prefill_tile_rows(options, &p->tile_rows);
+    if (status != SATTN_OK)
+        return status;
     const double work = survey(p, computation, &prefill_rows);
     const int threads = sattn_threads_for(work, sattn_threads_asked(options));
     status = plan_phases(p, computation, threads, prefill_rows);

@@ -3,6 +3,7 @@
  * simdattn.c: the public entry points of attention and of plans. */
 #include "dispatch/simdattn.h"
 
+#include "dispatch/choose.h"
 #include "dispatch/error.h"
 #include "dispatch/execute.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * steps.c: the public entry points of the steps of attention, and of exp and tanh. */
+#include "dispatch/choose.h"
 #include "dispatch/error.h"
 #include "dispatch/execute.h"
 #include "dispatch/share.h"

@@ -3,6 +3,7 @@
  * test_shares.c: how a call is cut into tasks: blocks of rows, rest rows, key ranges, number of
  * threads, dense copies, the workspace of them all, and what a block of rows sees. That none of it
  * shows in a result, test_chain and test_threads check. */
+#include "dispatch/choose.h"
 #include "dispatch/dense.h"
 #include "dispatch/execute.h"
 #include "dispatch/plan.h"
@@ -183,6 +184,59 @@ static void test_rest_rows(void **state)
         assert_int_equal(
             sattn_rest_rows(rows[at].n_group, rows[at].n_q, rows[at].tile_rows, rows[at].d),
             rows[at].want);
+}
+
+/* Few rows are a prefill where they fill its kernel's tile. */
+static void test_fused_phase(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n_group, n_q, tile_rows, d;
+        bool fills;
+    } units[] = {
+        {1, 28, 32, 64, true}, {1, 27, 32, 64, false}, {1, 16, 32, 64, false},
+        {4, 7, 32, 64, true},  {28, 1, 32, 64, true},  {1, 13, 16, 64, false},
+        {1, 14, 16, 64, true}, {16, 1, 16, 64, true},  {4, 4, 16, 64, true},
+        {1, 8, 16, 64, false}, {1, 17, 16, 64, true}, /* 16 and a rest of 1 */
+        {4, 5, 16, 64, true},  {5, 4, 16, 64, false},  {17, 1, 16, 64, false},
+        {1, 20, 16, 32, true}, {1, 21, 16, 32, false}, {1, 23, 16, 64, true},
+        {3, 9, 16, 64, false}, {1, 28, 1, 64, false},  {1, 16, 0, 64, false},
+    };
+    for (size_t at = 0; at < COUNT(units); ++at) {
+        const sattn_phase few = sattn_phase_of(units[at].n_group, units[at].n_q);
+        assert_int_equal(
+            sattn_fused_phase(units[at].n_group, units[at].n_q, units[at].tile_rows, units[at].d),
+            units[at].fills ? SATTN_PHASE_PREFILL : few);
+    }
+    assert_int_equal(sattn_fused_phase(1, SATTN_FEW_ROWS + 1, 16, 64), SATTN_PHASE_PREFILL);
+    assert_int_equal(sattn_fused_phase(INT64_MAX, INT64_MAX, 32, 64), SATTN_PHASE_PREFILL);
+    for (int64_t tile_rows = 16; tile_rows <= 64; tile_rows *= 2)
+        for (int64_t n_q = 1; n_q < SATTN_FILLING_ROWS_MIN; ++n_q) /* what is not looked at */
+            assert_int_not_equal(sattn_fused_phase(1, n_q, tile_rows, 64), SATTN_PHASE_PREFILL);
+}
+
+/* Each level by its own tile; a chain by the number of rows alone. */
+static void test_phase_of_plans(void **state)
+{
+    (void)state;
+    size_t count;
+    const sattn_isa *const isas = sattn_isas(&count);
+    for (size_t at = 0; at < count; ++at) {
+        sattn_options options = {.isa = isas[at].name};
+        int64_t tile_rows;
+        if ((isas[at].needs & ~sattn_cpu_this()->usable) ||
+            sattn_prefill_tile_rows(&options, &tile_rows) != SATTN_OK || tile_rows < 16)
+            continue;
+        const sattn_attention_args filled = shape_of(1, 1, tile_rows / 8 * 7, 100),
+                                   less = shape_of(1, 1, tile_rows / 8 * 7 - 1, 100);
+        assert_true(plan_of(&filled, &options).kernels[SATTN_OP_fused]->phases &
+                    SATTN_PHASE_PREFILL);
+        assert_true(plan_of(&less, &options).kernels[SATTN_OP_fused]->phases &
+                    SATTN_PHASE_FEW_QUERY);
+        options.plan = "chain";
+        assert_true(plan_of(&filled, &options).kernels[SATTN_OP_qk]->phases &
+                    SATTN_PHASE_FEW_QUERY);
+    }
 }
 
 /* A plan names all kernels that it runs; one that was asked for by name does all rows. */
@@ -487,6 +541,8 @@ int main(void)
         cmocka_unit_test(test_splits),
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_rest_rows),
+        cmocka_unit_test(test_fused_phase),
+        cmocka_unit_test(test_phase_of_plans),
         cmocka_unit_test(test_rest_kernel),
         cmocka_unit_test(test_kv_bytes),
         cmocka_unit_test(test_kv_bytes_of_kernels),

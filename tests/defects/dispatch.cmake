@@ -37,7 +37,7 @@ sattn_dispatch_defect(unknown_isa_ignored FILE dispatch/override.c COMMAND test_
         return SATTN_OK;
     if (!isa)
         return]])
-sattn_dispatch_defect(forced_kernel_ignored FILE dispatch/plan.c COMMAND test_chain
+sattn_dispatch_defect(forced_kernel_ignored FILE dispatch/choose.c COMMAND test_chain
   FROM [[.forced = forced ? forced->name : NULL};]] TO [[.forced = NULL};]])
 
 # ---- the memory of a work unit
@@ -232,8 +232,16 @@ sattn_dispatch_defect(rest_rows_left_out FILE dispatch/attend.c COMMAND test_thr
 sattn_dispatch_defect(rest_rows_of_each_block FILE dispatch/unit.c COMMAND test_thread_counts
   FROM [[rows.n_rest = i1 - (rest_begin > i0 ? rest_begin : i0);]]
   TO [[rows.n_rest = unit->n_rest + 0 * rest_begin;]])
-sattn_dispatch_defect(rest_rows_by_one_kernel_alone FILE dispatch/plan.c COMMAND test_shares
+sattn_dispatch_defect(rest_rows_by_one_kernel_alone FILE dispatch/choose.c COMMAND test_shares
   FROM [[if (plan->rest_kernel == plan->kernels[SATTN_OP_fused])]] TO [[if (plan->rest_kernel == NULL)]])
+sattn_dispatch_defect(tile_with_a_quarter_empty FILE dispatch/share.c COMMAND test_shares
+  FROM [[8 * empty <= tile_rows]] TO [[4 * empty <= tile_rows]])
+sattn_dispatch_defect(rest_rows_fill_tiles FILE dispatch/share.c COMMAND test_shares
+  FROM [[n_group * (n_q - sattn_rest_rows(n_group, n_q, tile_rows, d));]] TO [[n_group * n_q;]])
+sattn_dispatch_defect(tile_not_looked_for FILE dispatch/choose.c COMMAND test_shares
+  FROM [[plan->n_group * a->n_q >= SATTN_FILLING_ROWS_MIN)]] TO [[plan->n_group * a->n_q > SATTN_FEW_ROWS)]])
+sattn_dispatch_defect(ragged_phase_by_rows_alone FILE dispatch/ragged.c COMMAND test_thread_counts
+  FROM [[status = sattn_prefill_tile_rows(options, &p->tile_rows);]] TO [[p->tile_rows = 0;]])
 sattn_dispatch_defect(rest_rows_cut_a_group FILE dispatch/share.c COMMAND test_shares
   FROM [[(of_one || of_two) && rest % n_group == 0 ?]] TO [[(of_one || of_two) ?]])
 sattn_dispatch_defect(last_chunk_not_copied FILE dispatch/dense.c COMMAND test_shares
