@@ -93,8 +93,8 @@ typedef struct sattn_bench_jobs {
 void sattn_bench_add_row(sattn_bench_job *job, const sattn_variant *variant, size_t data,
                          int threads, const sattn_bench_filter *filter);
 
-/* Adds rows of all peers of a cap, on one thread. */
-void sattn_bench_add_peers(sattn_bench_job *job, const char *op, size_t data, const char *cap,
+/* Adds rows of all peers that can stand beside kernels of a level, on one thread. */
+void sattn_bench_add_peers(sattn_bench_job *job, const char *op, size_t data, const char *isa,
                            const sattn_bench_filter *filter);
 
 /* Makes the list that the options ask for; `usable` are the features that kernels may use. Returns

@@ -203,4 +203,13 @@ endif()
 # ---- peers: rows of their own; one that is not here says so and is no failure
 run(CODE 0 MATCHES "openblas/lines-64x49/attention/warm/t1" "onednn/" "pytorch/" "onnxruntime/"
     ARGS bench --op softmax --shape lines-64x49 --peers --list)
+if(isa MATCHES "^avx") # whatever this CPU has beyond AVX2, peers are kept from it too
+  set(ENV{SATTN_ISA} avx2)
+  set(row "openblas/")
+  if(isa STREQUAL "avx512")
+    set(row "openblas_avx2/")
+  endif()
+  run(CODE 0 MATCHES "${row}" ARGS bench --op softmax --shape lines-64x49 --peers --list)
+  unset(ENV{SATTN_ISA})
+endif()
 run(CODE 0 MATCHES "openblas" "onednn" "none failed" ARGS bench --op softmax --shape lines-64x49 --peers --seconds 0.01)

@@ -16,7 +16,10 @@
 
 #include <ftw.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MOST_CPUS = 8192, PATH_SIZE = 256 };
 
@@ -81,6 +84,31 @@ static void test_given_cpu(void **state)
         expect_affinity(before);
     }
     CPU_FREE(before);
+}
+
+/* Another process follows this thread. */
+static void test_copy(void **state)
+{
+    (void)state;
+    sattn_pin pin;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    assert_true(sattn_pin_begin(&pin, -1, NULL));
+    assert_true(sattn_affinity_copy(child));
+    cpu_set_t *const its = CPU_ALLOC(MOST_CPUS);
+    assert_non_null(its);
+    CPU_ZERO_S(CPU_ALLOC_SIZE(MOST_CPUS), its);
+    assert_int_equal(sched_getaffinity(child, CPU_ALLOC_SIZE(MOST_CPUS), its), 0);
+    expect_affinity(its);
+    CPU_FREE(its);
+    sattn_pin_end(&pin);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_false(sattn_affinity_copy(child)); /* nobody is there any more */
 }
 
 static void test_no_such_cpu(void **state)
@@ -163,9 +191,8 @@ static void test_fastest_cpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chosen_cpu),
-        cmocka_unit_test(test_given_cpu),
-        cmocka_unit_test(test_no_such_cpu),
+        cmocka_unit_test(test_chosen_cpu),  cmocka_unit_test(test_given_cpu),
+        cmocka_unit_test(test_copy),        cmocka_unit_test(test_no_such_cpu),
         cmocka_unit_test(test_fastest_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
