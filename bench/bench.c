@@ -63,6 +63,7 @@ static int run_jobs(const sattn_bench_options *options, const sattn_environment 
     sattn_bench_setting setting = {.dataset = options->dataset,
                                    .seconds = options->seconds,
                                    .read_isa = environment->isa,
+                                   .forces = options->kernels.count > 0,
                                    .cycles = is_goals(options),
                                    .crew = &places->crew,
                                    .peers = &peers,

@@ -160,6 +160,7 @@ void sattn_bench_prepare(sattn_bench_row *row, const sattn_bench_request *reques
     sattn_bench_request own = *request;
     own.args = &args;
     own.variant = row->variant;
+    own.names_none = row->chosen;
     own.threads = row->threads;
     row->state = row->variant->peer ? SATTN_ROW_ABSENT : SATTN_ROW_FAILED;
     *call = (sattn_bench_call){0};

@@ -172,8 +172,10 @@ static void add_measured(sattn_table *table, const sattn_bench_job *job, const s
                     bound < 9.95 ? 1 : 0, bound);
     if (row->variant->peer)
         sattn_table_set(table, COLUMN_NOTE, "%s: %s", row->version, row->kernels);
-    else
+    else if (*row->part || !row->chosen || strcmp(row->kernels, row->variant->name) == 0)
         sattn_table_set(table, COLUMN_NOTE, "%s", row->part);
+    else
+        sattn_table_set(table, COLUMN_NOTE, "runs %s", row->kernels);
 }
 
 static void print_title(const sattn_bench_job *job)

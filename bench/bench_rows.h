@@ -33,8 +33,8 @@ typedef struct sattn_bench_row {
     const sattn_variant *variant;
     int threads; /* that a call may use */
     size_t data; /* which of the job's */
-    bool chosen; /* by the dispatcher, for this shape */
-    /* That a chain resolved to, as a comma list; what a peer picked; else the variant's name. */
+    bool chosen; /* by the dispatcher, for this shape; its calls name no kernel */
+    /* That a call runs, as a comma list; what a peer picked. */
     char kernels[SATTN_ROW_TEXT_SIZE];
     sattn_row_state state;
     char version[SATTN_ROW_TEXT_SIZE]; /* of a peer's library, else "" */

@@ -52,13 +52,14 @@ static void measuring(void *context, double done)
 
 /* ---- rows */
 
-/* What the dispatcher takes for the shape if no kernel is asked for. */
+/* Marks the row of the kernel that the dispatcher takes for the shape if none is asked for. It is
+ * then measured in that way, since such a call may run a second kernel on the last rows. */
 static void mark_choice(job_run *run)
 {
     sattn_overrides overrides;
     size_t count;
     const sattn_kernel *const kernels = sattn_registry(&count);
-    if (sattn_overrides_get(NULL, &overrides) != SATTN_OK)
+    if (run->setting->forces || sattn_overrides_get(NULL, &overrides) != SATTN_OK)
         return;
     for (size_t r = 0; r < run->job->n_rows; ++r) {
         sattn_bench_row *const row = &run->job->rows[r];

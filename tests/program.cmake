@@ -130,6 +130,20 @@ run(CODE 0 MATCHES "tanh, array-4m" "qk, vit-b16-197" "av, one-key" ARGS bench -
 run(CODE 0 MATCHES "slowdown" "denormal" ARGS bench --preset data --isa scalar --op av --seconds 0.01
     --benchmark_filter=square-512-d64)
 
+# ---- the row of the dispatcher's choice is a call that names no kernel: 50 rows leave some for another
+run(CODE 0 ARGS info --json)
+json(level context simdattn_isa)
+if(level MATCHES "^avx")
+  set(both "sattn_fused_f32_${level},sattn_fused_f32_${level}_decode")
+  run(CODE 0 MATCHES "* sattn_fused_f32_${level} " "runs ${both}" ARGS bench --shape vit-b32-50 --isa ${level} --seconds 0.01)
+  run(CODE 0 MATCHES "  sattn_fused_f32_${level} " ARGS bench --shape vit-b32-50 --seconds 0.01
+      --kernel sattn_fused_f32_${level})
+  string(FIND "${output}" "runs " at)
+  if(NOT at EQUAL -1)
+    message(SEND_ERROR "a kernel asked for by name is not alone: ${output}")
+  endif()
+endif()
+
 # ---- threads: rows of each number, on CPUs of their own
 run(CODE 2 MATCHES "--threads" "expected" ARGS bench --threads 0)
 run(CODE 2 MATCHES "--threads" "expected" ARGS bench --threads 1,1)
@@ -137,7 +151,6 @@ run(CODE 2 MATCHES "--threads" "expected" ARGS bench --threads 1,two)
 run(CODE 0 ARGS info --json)
 json(cpus context simdattn_cpus_affinity)
 json(openmp context simdattn_openmp)
-json(isa context simdattn_isa)
 math(EXPR too_many "${cpus} + 1")
 if(openmp STREQUAL "none")
   run(CODE 2 MATCHES "--threads" "OpenMP" ARGS bench --threads 2 --shape one-key)
@@ -169,7 +182,7 @@ endif()
 foreach(option IN ITEMS --op=qk --kernel=sattn_qk_f32_scalar --cache=cold --threads=1)
   run(CODE 2 MATCHES "--preset limits" "does not go with it" ARGS bench --preset limits ${option})
 endforeach()
-if(isa MATCHES "^avx")
+if(level MATCHES "^avx")
   run(CODE 0 MATCHES "fused_avx2/square-1024-d64/large30/warm/t1" "softmax_avx2/lines-64x197/" "/cold/t1"
       ARGS bench --preset limits --list)
   run(CODE 0 MATCHES "workload" "goal" "stretch" "mark" "ViT 50 x 50, D=64" "% fma" "avx2: " "none failed"
@@ -203,13 +216,13 @@ endif()
 # ---- peers: rows of their own; one that is not here says so and is no failure
 run(CODE 0 MATCHES "openblas/lines-64x49/attention/warm/t1" "onednn/" "pytorch/" "onnxruntime/"
     ARGS bench --op softmax --shape lines-64x49 --peers --list)
-if(isa MATCHES "^avx") # whatever this CPU has beyond AVX2, peers are kept from it too
-  set(ENV{SATTN_ISA} avx2)
+if(level MATCHES "^avx") # whatever this CPU has beyond AVX2, peers are kept from it too
+  set(environment SATTN_ISA=avx2)
   set(row "openblas/")
-  if(isa STREQUAL "avx512")
+  if(level STREQUAL "avx512")
     set(row "openblas_avx2/")
   endif()
   run(CODE 0 MATCHES "${row}" ARGS bench --op softmax --shape lines-64x49 --peers --list)
-  unset(ENV{SATTN_ISA})
+  set(environment "")
 endif()
 run(CODE 0 MATCHES "openblas" "onednn" "none failed" ARGS bench --op softmax --shape lines-64x49 --peers --seconds 0.01)

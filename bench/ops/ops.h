@@ -47,8 +47,8 @@ typedef struct sattn_variant {
     sattn_row_kind kind;
     unsigned phases; /* in which it is ranked */
     int tile_rows;   /* query rows of its tiles, 0 if unknown */
-    /* As sattn_options takes them; "" or NULL: not given. The chain of a level is whatever the
-     * dispatcher makes of `isa`. */
+    /* As sattn_options takes them; "" or NULL: not given. The chain of a level, like a level's
+     * variant, is whatever the dispatcher makes of `isa`. */
     char kernels[160];
     const char *isa, *plan;
     const char *note;
