@@ -10,6 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* For all of them with all that they do beside measuring, and for one row. */
+static const double all_seconds = 540, row_seconds = 4;
+
+double sattn_bench_goals_seconds(const sattn_bench_jobs *list, size_t job, double passed)
+{
+    size_t rows = 0;
+    for (size_t j = job; j < list->count; ++j)
+        rows += list->jobs[j].n_rows;
+    const double each = passed < all_seconds ? (all_seconds - passed) / (double)rows : 0;
+    return (each < row_seconds ? each : row_seconds) * (double)list->jobs[job].n_rows;
+}
+
 static const sattn_bench_task *task_of(const sattn_goal *goal)
 {
     return sattn_bench_op_by_name(goal->op)->task;

@@ -286,6 +286,7 @@ json_t *sattn_bench_document(const sattn_bench_jobs *list, const sattn_bench_opt
     if (!document)
         return NULL;
     json_t *const context = sattn_result_context(document);
+    sattn_result_text(context, "simdattn_arguments", options->arguments);
     sattn_result_text(context, "simdattn_preset", options->preset_name);
     json_object_set_new(context, "simdattn_seconds_per_row", json_real(options->seconds));
     sattn_places_add(places, context);
@@ -294,9 +295,13 @@ json_t *sattn_bench_document(const sattn_bench_jobs *list, const sattn_bench_opt
         json_object_set_new(context, "simdattn_goals",
                             sattn_bench_goals_array(list, &environment->caches));
     size_t family = 0;
-    for (size_t j = 0; j < list->count; ++j)
-        for (size_t r = 0; r < list->jobs[j].n_rows; ++r)
-            add_row(sattn_result_benchmarks(document), &list->jobs[j], &list->jobs[j].rows[r],
-                    family++);
+    bool is_complete = true;
+    for (size_t j = 0; j < list->count; ++j) {
+        const sattn_bench_job *const job = &list->jobs[j];
+        is_complete = is_complete && job->is_done;
+        for (size_t r = 0; job->is_done && r < job->n_rows; ++r)
+            add_row(sattn_result_benchmarks(document), job, &job->rows[r], family++);
+    }
+    json_object_set_new(context, "simdattn_complete", json_boolean(is_complete));
     return document;
 }

@@ -79,6 +79,7 @@ typedef struct sattn_bench_job {
     bool unreadable;                   /* the error is about input */
 
     /* Known after the run. */
+    bool is_done;          /* it was run, or skipped */
     sattn_shape run_shape; /* sizes as run */
     int64_t n_sets;
     size_t set_bytes;

@@ -9,6 +9,7 @@
 #include "bench/bench_ratios.h"
 #include "bench/bench_workloads.h"
 #include "bench/measure/clock.h"
+#include "bench/stop.h"
 #include "dispatch/override.h"
 
 #include <stdio.h>
@@ -195,7 +196,8 @@ static void measure(job_run *run)
     const sattn_measure_options options = {.budget_s = budget(run),
                                            .min_rounds = SATTN_STAT_LEAST,
                                            .progress = measuring,
-                                           .progress_context = run};
+                                           .progress_context = run,
+                                           .is_stopped = sattn_stop_asked};
     if (sattn_measure(&plan, &options, run->results))
         take_results(run);
     else
@@ -254,6 +256,7 @@ void sattn_bench_run_job(sattn_bench_job *job, const sattn_bench_setting *settin
             measure(&run);
     }
     free_all(&run);
+    job->is_done = true;
 }
 
 bool sattn_bench_job_failed(const sattn_bench_job *job)

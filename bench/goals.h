@@ -18,7 +18,7 @@ typedef enum sattn_goal_measure {
     SATTN_GOAL_EASY,      /* points of FMA share above (below: negative) the job's easy data */
     SATTN_GOAL_NEIGHBOUR, /* points of FMA share above another shape's */
     SATTN_GOAL_PER_CYCLE, /* elements per cycle */
-    SATTN_GOAL_NS,        /* nanoseconds per element: the less the better */
+    SATTN_GOAL_TIME,      /* picoseconds per element: the less the better */
     SATTN_GOAL_SPEEDUP,   /* over one thread */
 } sattn_goal_measure;
 
