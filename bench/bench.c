@@ -27,7 +27,8 @@ typedef struct whole_run {
     sattn_places *places;
     sattn_bench_jobs *list;
     sattn_progress line;
-    size_t job; /* that runs now */
+    size_t job;                     /* that runs now */
+    int64_t written_ns, writing_ns; /* when the document was last written, and how long it took */
 } whole_run;
 
 static void on_progress(void *context, double done, const char *what)
@@ -71,12 +72,18 @@ static bool write_document(const whole_run *run, bool is_last)
     return good;
 }
 
-/* What is finished is in the file, should the program be ended before the last job. */
-static void keep_finished(const whole_run *run)
+/* What is finished is in the file, should the program be ended before the last job. A document that
+ * has grown large is written less often: that takes a twentieth of the time at most. */
+static void keep_finished(whole_run *run)
 {
+    const int64_t begin = sattn_now_ns();
     const bool is_last = run->job + 1 == run->list->count;
-    if (!is_last && run->options->out && sattn_result_is_replaced(run->options->out))
-        (void)write_document(run, false);
+    if (is_last || !run->options->out || !sattn_result_is_replaced(run->options->out) ||
+        begin - run->written_ns < 20 * run->writing_ns)
+        return;
+    (void)write_document(run, false);
+    run->written_ns = sattn_now_ns();
+    run->writing_ns = run->written_ns - begin;
 }
 
 /* ---- the jobs */
@@ -189,7 +196,7 @@ static int select_and_run(sattn_bench_options *options, sattn_bench_jobs *list)
     if (code != SATTN_EXIT_GOOD)
         return code;
     if (options->list || options->list_tests) {
-        sattn_bench_print_list(list, options->list_tests);
+        sattn_bench_print_list(list, options->list_tests, is_goals(options));
         return SATTN_EXIT_GOOD;
     }
     if (!sattn_bench_google_begin(options))

@@ -3,6 +3,7 @@
  * bench_goals_end.c: what stands below the table of goals. */
 #include "bench/bench_goals_report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,8 +93,38 @@ static void print_reasons(const sattn_bench_jobs *list, const sattn_caches *cach
 
 /* ---- what ran */
 
-/* How many of the ISA's rows ran these kernels, in jobs before the given row too if `is_first`
- * comes back false. */
+/* What a loop reached beside the rows of a level on one thread: median over the rows. */
+static double rate_of(const sattn_bench_jobs *list, int isa, sattn_limit_kind kind)
+{
+    double rates[512];
+    int n = 0;
+    for (size_t j = 0; j < list->count; ++j)
+        for (size_t r = 0; r < list->jobs[j].n_rows; ++r) {
+            const sattn_bench_row *const row = &list->jobs[j].rows[r];
+            if (row->state != SATTN_ROW_MEASURED || row->variant->peer || row->threads > 1 ||
+                strcmp(sattn_variant_isa(row->variant), sattn_goal_isa(isa)) != 0)
+                continue;
+            for (int i = 0; i < SATTN_MEASURE_MAX_REFERENCES && n < 512; ++i)
+                if (row->kinds[i] == kind && row->measured.share[i].n > 0)
+                    rates[n++] = row->measured.reference_rate[i].median;
+        }
+    return sattn_stat_of(rates, n).median;
+}
+
+static void print_loops(const sattn_bench_jobs *list)
+{
+    for (int i = 0; i < SATTN_GOAL_ISAS; ++i) {
+        const double fma = rate_of(list, i, SATTN_LIMIT_FMA);
+        const double cycles = rate_of(list, i, SATTN_LIMIT_CYCLE);
+        if (isfinite(fma))
+            printf("%s: the loop of multiply-adds reached %.4g GFLOP/s\n", sattn_goal_isa(i),
+                   fma * 1e-9);
+        if (isfinite(cycles))
+            printf("%s: the clock beside softmax was %.3g GHz\n", sattn_goal_isa(i), cycles * 1e-9);
+    }
+}
+
+/* How many rows of the level ran the same kernels, and whether this is the first of them. */
 static size_t rows_with(const sattn_bench_jobs *list, const sattn_bench_row *like, bool *is_first)
 {
     size_t n = 0;
@@ -114,7 +145,7 @@ static size_t rows_with(const sattn_bench_jobs *list, const sattn_bench_row *lik
 
 static void print_kernels(const sattn_bench_jobs *list)
 {
-    fputs("\nkernels that the dispatcher took, and in how many rows:\n", stdout);
+    fputs("kernels that the dispatcher took, and in how many rows:\n", stdout);
     for (int i = 0; i < SATTN_GOAL_ISAS; ++i)
         for (size_t j = 0; j < list->count; ++j)
             for (size_t r = 0; r < list->jobs[j].n_rows; ++r) {
@@ -136,5 +167,7 @@ void sattn_bench_print_goals_end(const sattn_bench_jobs *list, const sattn_cache
     fputc('\n', stdout);
     print_counts(list, caches);
     print_reasons(list, caches);
+    fputc('\n', stdout);
+    print_loops(list);
     print_kernels(list);
 }

@@ -46,21 +46,14 @@ static int decimals_of(sattn_goal_measure measure)
     return measure == SATTN_GOAL_TIME ? 0 : measure >= SATTN_GOAL_PER_CYCLE ? 2 : 1;
 }
 
-/* "87/91": no more digits than the table of goals has. */
-static void set_figures(sattn_table *table, int column, const sattn_goal_figures *figures)
-{
-    if (figures->stretch < 0 || figures->stretch > 0)
-        sattn_table_set(table, column, "%.4g/%.4g", figures->goal, figures->stretch);
-    else
-        sattn_table_set(table, column, "%.4g", figures->goal);
-}
-
 static void set_result(sattn_table *table, const sattn_goal_result *result)
 {
     const int first = COLUMN_FIRST + result->isa * COLUMNS_EACH;
     const sattn_goal_measure measure = result->goal->measure;
     const sattn_stat *const value = &result->value;
-    set_figures(table, first + COLUMN_GOAL, &result->goal->figures[result->isa]);
+    char figures[SATTN_GOAL_TEXT_SIZE];
+    sattn_goal_print(&result->goal->figures[result->isa], figures, sizeof figures);
+    sattn_table_set(table, first + COLUMN_GOAL, "%s", figures);
     if (value->n > 0) {
         const bool is_fma = measure == SATTN_GOAL_READ && result->bound == SATTN_LIMIT_FMA;
         const bool is_tainted = result->row->measured.status == SATTN_MEASURE_TAINTED;

@@ -227,8 +227,9 @@ static void add_times(json_t *entry, int64_t iterations, double real_ns, double 
     sattn_result_text(entry, "time_unit", "ns");
 }
 
+/* An entry per round, unless `medians` alone are wanted, and one of the median. */
 static void add_row(json_t *benchmarks, const sattn_bench_job *job, const sattn_bench_row *row,
-                    size_t family)
+                    size_t family, bool medians)
 {
     const sattn_measure_result *const m = &row->measured;
     if (row->state != SATTN_ROW_MEASURED) {
@@ -249,7 +250,7 @@ static void add_row(json_t *benchmarks, const sattn_bench_job *job, const sattn_
         return;
     }
     const double cpu_ns = m->cpu_ns.median * sattn_bench_row_scale(row);
-    for (int i = 0; i < m->time_ns.n; ++i) {
+    for (int i = 0; !medians && i < m->time_ns.n; ++i) {
         json_t *const entry = new_entry(row, family, "iteration", m->time_ns.n);
         json_object_set_new(entry, "repetition_index", json_integer(i));
         add_times(entry, m->calls_per_window, m->times[i] * sattn_bench_row_scale(row), cpu_ns);
@@ -300,7 +301,8 @@ json_t *sattn_bench_document(const sattn_bench_jobs *list, const sattn_bench_opt
         const sattn_bench_job *const job = &list->jobs[j];
         is_complete = is_complete && job->is_done;
         for (size_t r = 0; job->is_done && r < job->n_rows; ++r)
-            add_row(sattn_result_benchmarks(document), job, &job->rows[r], family++);
+            add_row(sattn_result_benchmarks(document), job, &job->rows[r], family++,
+                    options->preset == SATTN_PRESET_LIMITS);
     }
     json_object_set_new(context, "simdattn_complete", json_boolean(is_complete));
     return document;

@@ -4,6 +4,8 @@
  * {goal, stretch, speed-up over the best peer}, for avx512 and then for avx2. */
 #include "bench/goals.h"
 
+#include <stdio.h>
+
 #define FMA       SATTN_GOAL_FMA
 #define READ      SATTN_GOAL_READ
 #define EASY      SATTN_GOAL_EASY
@@ -207,4 +209,12 @@ const char *sattn_goal_isa(int isa)
 {
     static const char *const names[SATTN_GOAL_ISAS] = {"avx512", "avx2"};
     return names[isa];
+}
+
+void sattn_goal_print(const sattn_goal_figures *figures, char *text, size_t size)
+{
+    if (figures->stretch < 0 || figures->stretch > 0)
+        snprintf(text, size, "%.4g/%.4g", figures->goal, figures->stretch);
+    else
+        snprintf(text, size, "%.4g", figures->goal);
 }
