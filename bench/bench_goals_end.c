@@ -68,6 +68,10 @@ static void print_counts(const sattn_bench_jobs *list, const sattn_caches *cache
         }
         const int reached = sum.of[SATTN_MARK_REACHED] + sum.of[SATTN_MARK_STRETCH];
         const int absent = sum.of[SATTN_MARK_NOT_HERE];
+        if (reached + sum.of[SATTN_MARK_BELOW] + absent == 0) {
+            printf("%s: no goal was measured\n", isa);
+            continue;
+        }
         printf("%s: %d of %d goals reached, %d of them the stretch too; %d open (?)", isa, reached,
                reached + sum.of[SATTN_MARK_BELOW], sum.of[SATTN_MARK_STRETCH], sum.open);
         if (absent > 0)

@@ -10,7 +10,7 @@
 #include "bench/bench_workloads.h"
 #include "bench/measure/clock.h"
 #include "bench/stop.h"
-#include "dispatch/override.h"
+#include "dispatch/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,26 +53,31 @@ static void measuring(void *context, double done)
 
 /* ---- rows */
 
+/* The kernel of an op that a call gets which names none: of a whole attention the one that its plan
+ * names first. */
+static const sattn_kernel *choice_of(const job_run *run, sattn_op op)
+{
+    const sattn_kernel *kernel = NULL;
+    if (op != SATTN_OP_fused)
+        return sattn_choose_kernel(op, run->job->phase, NULL, &kernel) == SATTN_OK ? kernel : NULL;
+    sattn_plan *plan;
+    char name[96];
+    if (sattn_plan_create(&plan, &run->workloads[0].args, NULL) != SATTN_OK)
+        return NULL;
+    snprintf(name, sizeof name, "%s", sattn_plan_kernel(plan));
+    name[strcspn(name, ",")] = '\0';
+    sattn_plan_destroy(plan);
+    return sattn_kernel_by_name(name);
+}
+
 /* Marks the row of the kernel that the dispatcher takes for the shape if none is asked for. It is
  * then measured in that way, since such a call may run a second kernel on the last rows. */
-static void mark_choice(job_run *run)
+static void mark_choice(const job_run *run)
 {
-    sattn_overrides overrides;
-    size_t count;
-    const sattn_kernel *const kernels = sattn_registry(&count);
-    if (run->setting->forces || sattn_overrides_get(NULL, &overrides) != SATTN_OK)
-        return;
-    for (size_t r = 0; r < run->job->n_rows; ++r) {
+    for (size_t r = 0; r < run->job->n_rows && !run->setting->forces; ++r) {
         sattn_bench_row *const row = &run->job->rows[r];
         const sattn_kernel *const kernel = sattn_kernel_by_name(row->variant->name);
-        if (!kernel)
-            continue;
-        const sattn_kernel *const forced = overrides.forced[kernel->op];
-        const sattn_selection selection = {.op = kernel->op,
-                                           .phase = run->job->phase,
-                                           .usable = overrides.usable,
-                                           .forced = forced ? forced->name : NULL};
-        row->chosen = sattn_select(kernels, count, &selection) == kernel;
+        row->chosen = kernel && choice_of(run, kernel->op) == kernel;
     }
 }
 
