@@ -258,9 +258,11 @@ static void explain(sattn_goal_result *result, const sattn_bench_job *job)
     const int threads = result->goal->threads ? result->goal->threads : 1;
     const sattn_isa *const level = sattn_isa_by_name(isa);
     const bool has_level = level && !(level->needs & ~sattn_cpu_this()->usable);
-    if (!job || !job->is_done)
+    if (!job || !job->is_done) {
         result->mark = SATTN_MARK_NOT_ASKED;
-    else if (!has_level)
+        return;
+    }
+    if (!has_level)
         snprintf(result->why, sizeof result->why, "no %s here", isa);
     else if (!result->row && sattn_threads_usable(threads, result->why, sizeof result->why))
         result->mark = SATTN_MARK_NOT_ASKED;

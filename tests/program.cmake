@@ -219,19 +219,29 @@ else()
   run(CODE 3 MATCHES "nothing was run" ARGS bench --preset limits)
 endif()
 
-# ---- a run that is interrupted ends with what it has, and has written it
+# ---- a run that is interrupted ends with what it has; what was finished is written, even if it is killed
 find_program(timeout timeout)
 if(timeout AND NOT CMAKE_HOST_APPLE)
-  set(file ${CMAKE_CURRENT_BINARY_DIR}/interrupted.json)
-  execute_process(COMMAND ${timeout} --preserve-status -s INT 3 ${PROGRAM} bench --isa scalar --seconds 2 --out ${file}
-                          --shape one-key,square-128-d64,square-128-d128,square-512-d64
-                  OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
-  file(READ ${file} output)
-  json(complete context simdattn_complete)
-  json(name benchmarks 0 name)
-  if(NOT code EQUAL 130 OR NOT complete STREQUAL "OFF" OR NOT out MATCHES "interrupted, [1-3] not run; results in")
-    message(SEND_ERROR "interrupted: code ${code}, complete is ${complete}\n${out}\n${err}")
-  endif()
+  foreach(signal IN ITEMS INT KILL)
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/interrupted.json)
+    file(REMOVE ${file})
+    execute_process(COMMAND ${timeout} --preserve-status -s ${signal} 3 ${PROGRAM} bench --isa scalar --seconds 0.2
+                            --preset models --out ${file}
+                    OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
+    if(NOT EXISTS ${file})
+      message(SEND_ERROR "SIG${signal}: nothing was written\n${out}\n${err}")
+      continue()
+    endif()
+    file(READ ${file} output)
+    json(complete context simdattn_complete)
+    json(name benchmarks 0 name)
+    if(NOT complete STREQUAL "OFF")
+      message(SEND_ERROR "SIG${signal}: complete is ${complete}")
+    endif()
+    if(signal STREQUAL "INT" AND NOT (code EQUAL 130 AND out MATCHES "interrupted, [0-9]+ not run; results in"))
+      message(SEND_ERROR "SIGINT: code ${code}\n${out}\n${err}")
+    endif()
+  endforeach()
 endif()
 
 # ---- peers: rows of their own; one that is not here says so and is no failure
