@@ -47,7 +47,5 @@ bool sattn_goal_is_ended_by(const sattn_goal *goal, const sattn_bench_jobs *list
 
 /* "goal", "stretch", "below", "absent", "" */
 const char *sattn_mark_name(sattn_mark mark);
-/* "%", "points", "elements/cycle", "ps/element", "x" */
-const char *sattn_goal_unit(sattn_goal_measure measure);
 
 #endif

@@ -28,25 +28,6 @@ const char *sattn_mark_name(sattn_mark mark)
     return names[mark];
 }
 
-const char *sattn_goal_unit(sattn_goal_measure measure)
-{
-    switch (measure) {
-    case SATTN_GOAL_FMA:
-    case SATTN_GOAL_READ:
-        return "%";
-    case SATTN_GOAL_EASY:
-    case SATTN_GOAL_NEIGHBOUR:
-        return "points";
-    case SATTN_GOAL_PER_CYCLE:
-        return "elements/cycle";
-    case SATTN_GOAL_TIME:
-        return "ps/element";
-    case SATTN_GOAL_SPEEDUP:
-        break;
-    }
-    return "x";
-}
-
 /* ---- rows */
 
 static const sattn_bench_job *job_of(const sattn_bench_jobs *list, const sattn_goal *goal,
@@ -251,7 +232,8 @@ static sattn_mark mark_of(sattn_goal_result *result)
                                                                : SATTN_MARK_REACHED;
 }
 
-/* Without a value: why there is none. */
+/* Without a value: why there is none. Rows of more threads than there are CPUs are left out, but
+ * not the one beside them. */
 static void explain(sattn_goal_result *result, const sattn_bench_job *job)
 {
     const char *const isa = sattn_goal_isa(result->isa);
@@ -264,7 +246,8 @@ static void explain(sattn_goal_result *result, const sattn_bench_job *job)
     }
     if (!has_level)
         snprintf(result->why, sizeof result->why, "no %s here", isa);
-    else if (!result->row && sattn_threads_usable(threads, result->why, sizeof result->why))
+    else if (!result->row &&
+             (!result->other || sattn_threads_usable(threads, result->why, sizeof result->why)))
         result->mark = SATTN_MARK_NOT_ASKED;
     else if (result->row && *job->skipped)
         snprintf(result->why, sizeof result->why, "%.150s", job->skipped);

@@ -211,6 +211,25 @@ const char *sattn_goal_isa(int isa)
     return names[isa];
 }
 
+const char *sattn_goal_unit(sattn_goal_measure measure)
+{
+    switch (measure) {
+    case SATTN_GOAL_FMA:
+    case SATTN_GOAL_READ:
+        return "%";
+    case SATTN_GOAL_EASY:
+    case SATTN_GOAL_NEIGHBOUR:
+        return "points";
+    case SATTN_GOAL_PER_CYCLE:
+        return "elements/cycle";
+    case SATTN_GOAL_TIME:
+        return "ps/element";
+    case SATTN_GOAL_SPEEDUP:
+        break;
+    }
+    return "x";
+}
+
 void sattn_goal_print(const sattn_goal_figures *figures, char *text, size_t size)
 {
     if (figures->stretch < 0 || figures->stretch > 0)

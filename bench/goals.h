@@ -54,6 +54,9 @@ const sattn_goal *sattn_goals(size_t *count);
 /* "avx512", "avx2" */
 const char *sattn_goal_isa(int isa);
 
+/* "%", "points", "elements/cycle", "ps/element", "x" */
+const char *sattn_goal_unit(sattn_goal_measure measure);
+
 /* "87/91", or "87" where there is no stretch: no more digits than the table has. */
 enum { SATTN_GOAL_TEXT_SIZE = 32 };
 void sattn_goal_print(const sattn_goal_figures *figures, char *text, size_t size);

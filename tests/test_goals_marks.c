@@ -15,6 +15,14 @@ static bool levels_built(void)
     return sattn_isa_by_name("avx512") && sattn_isa_by_name("avx2");
 }
 
+/* 80 percent of the FMA loop, at both levels. */
+static const sattn_goal share_goal = {.workload = "w",
+                                      .op = "fused",
+                                      .shape = "square-1024-d64",
+                                      .cache = SATTN_WARM,
+                                      .measure = SATTN_GOAL_FMA,
+                                      .figures = {{80, 0, 0}, {80, 0, 0}}};
+
 static sattn_stat stat_at(double value)
 {
     double samples[8];
@@ -62,12 +70,9 @@ static void test_marks_of_shares(void **state)
     (void)state;
     if (!levels_built())
         skip();
-    const sattn_goal goal = {.workload = "w",
-                             .op = "fused",
-                             .shape = "square-1024-d64",
-                             .cache = SATTN_WARM,
-                             .measure = SATTN_GOAL_FMA,
-                             .figures = {{80, 90, 0}, {70, 0, 0}}};
+    sattn_goal goal = share_goal;
+    goal.figures[0] = (sattn_goal_figures){80, 90, 0};
+    goal.figures[1] = (sattn_goal_figures){70, 0, 0};
     const struct {
         double share;
         int isa;
@@ -97,12 +102,7 @@ static void test_open_and_wide(void **state)
     (void)state;
     if (!levels_built())
         skip();
-    const sattn_goal goal = {.workload = "w",
-                             .op = "fused",
-                             .shape = "square-1024-d64",
-                             .cache = SATTN_WARM,
-                             .measure = SATTN_GOAL_FMA,
-                             .figures = {{80, 0, 0}, {80, 0, 0}}};
+    const sattn_goal goal = share_goal;
     sattn_bench_row row = {.state = SATTN_ROW_PENDING};
     sattn_bench_job job = one_job(&row, 1, goal.shape, 0);
     const sattn_bench_jobs list = {&job, 1};
@@ -122,12 +122,7 @@ static void test_not_run(void **state)
     (void)state;
     if (!levels_built())
         skip();
-    const sattn_goal goal = {.workload = "w",
-                             .op = "fused",
-                             .shape = "square-1024-d64",
-                             .cache = SATTN_WARM,
-                             .measure = SATTN_GOAL_FMA,
-                             .figures = {{80, 0, 0}, {80, 0, 0}}};
+    const sattn_goal goal = share_goal;
     sattn_bench_row row = {.state = SATTN_ROW_PENDING};
     sattn_bench_job job = one_job(&row, 1, goal.shape, 0);
     const sattn_bench_jobs list = {&job, 1};
@@ -138,19 +133,42 @@ static void test_not_run(void **state)
     assert_string_equal(r.why, "");
 }
 
+/* More threads than there are CPUs: absent where the row of one thread was run, else not asked for.
+ */
+static void test_too_many_threads(void **state)
+{
+    (void)state;
+    const bool is_usable = sattn_isa_by_name("avx512") &&
+                           !(sattn_isa_by_name("avx512")->needs & ~sattn_cpu_this()->usable);
+    if (!is_usable)
+        skip();
+    sattn_goal goal = share_goal;
+    goal.measure = SATTN_GOAL_SPEEDUP;
+    goal.figures[0] = (sattn_goal_figures){1.8, 0, 0};
+    goal.figures[1] = (sattn_goal_figures){1.8, 0, 0};
+    goal.threads = 1 << 20;
+    sattn_bench_row row = {.state = SATTN_ROW_PENDING};
+    sattn_bench_job job = one_job(&row, 1, goal.shape, 0);
+    const sattn_bench_jobs list = {&job, 1};
+    const sattn_caches caches = {0};
+    set_share(&row, 0.8);
+    const sattn_goal_result here = sattn_goal_judge(&goal, 0, &list, &caches);
+    assert_int_equal(here.mark, SATTN_MARK_NOT_HERE);
+    assert_true(*here.why != '\0');
+    assert_int_equal(sattn_goal_judge(&goal, 1, &list, &caches).mark, SATTN_MARK_NOT_ASKED);
+}
+
 /* Hard numbers beside easy ones: by the ratios within rounds, whatever both shares spread. */
 static void test_points_behind_easy(void **state)
 {
     (void)state;
     if (!levels_built())
         skip();
-    const sattn_goal goal = {.workload = "w",
-                             .op = "fused",
-                             .shape = "square-1024-d64",
-                             .cache = SATTN_WARM,
-                             .measure = SATTN_GOAL_EASY,
-                             .data = "large30",
-                             .figures = {{-2, 0, 0}, {-2, 0, 0}}};
+    sattn_goal goal = share_goal;
+    goal.measure = SATTN_GOAL_EASY;
+    goal.data = "large30";
+    goal.figures[0] = (sattn_goal_figures){-2, 0, 0};
+    goal.figures[1] = (sattn_goal_figures){-2, 0, 0};
     static const sattn_data data[2] = {{.name = "normal"}, {.name = "large30"}};
     const struct {
         double low, high; /* slowdown */
@@ -225,12 +243,9 @@ static void test_levels_of_cache(void **state)
     (void)state;
     if (!levels_built())
         skip();
-    sattn_goal goal = {.workload = "w",
-                       .op = "fused",
-                       .shape = "square-1024-d64",
-                       .cache = SATTN_WARM,
-                       .measure = SATTN_GOAL_FMA,
-                       .figures = {{50, 0, 0}, {50, 0, 0}}};
+    sattn_goal goal = share_goal;
+    goal.figures[0] = (sattn_goal_figures){50, 0, 0};
+    goal.figures[1] = (sattn_goal_figures){50, 0, 0};
     sattn_bench_row row = {.state = SATTN_ROW_PENDING};
     sattn_bench_job job = one_job(&row, 1, goal.shape, 0);
     const sattn_bench_jobs list = {&job, 1};
@@ -256,12 +271,8 @@ static void test_tighter_bound(void **state)
     (void)state;
     if (!levels_built())
         skip();
-    const sattn_goal goal = {.workload = "w",
-                             .op = "fused",
-                             .shape = "square-1024-d64",
-                             .cache = SATTN_WARM,
-                             .measure = SATTN_GOAL_READ,
-                             .figures = {{80, 0, 0}, {80, 0, 0}}};
+    sattn_goal goal = share_goal;
+    goal.measure = SATTN_GOAL_READ;
     for (int isa = 0; isa < SATTN_GOAL_ISAS; ++isa) {
         sattn_bench_row row = {.state = SATTN_ROW_PENDING};
         sattn_bench_job job = one_job(&row, 1, goal.shape, isa);
@@ -277,9 +288,13 @@ static void test_tighter_bound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_marks_of_shares), cmocka_unit_test(test_open_and_wide),
-        cmocka_unit_test(test_not_run),         cmocka_unit_test(test_points_behind_easy),
-        cmocka_unit_test(test_marks_of_points), cmocka_unit_test(test_levels_of_cache),
+        cmocka_unit_test(test_marks_of_shares),
+        cmocka_unit_test(test_open_and_wide),
+        cmocka_unit_test(test_not_run),
+        cmocka_unit_test(test_too_many_threads),
+        cmocka_unit_test(test_points_behind_easy),
+        cmocka_unit_test(test_marks_of_points),
+        cmocka_unit_test(test_levels_of_cache),
         cmocka_unit_test(test_tighter_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
