@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench.c: the verb `bench`: one job after the other, then the outputs. */
+ * bench.c: the verb `bench`: one job after the other, each shown and kept as soon as it is
+ * finished, then what all of them say together. */
+#include "bench/bench_goals.h"
 #include "bench/bench_goals_report.h"
 #include "bench/bench_google.h"
 #include "bench/bench_json.h"
@@ -13,25 +15,27 @@
 #include "bench/measure/clock.h"
 #include "bench/progress.h"
 #include "bench/result.h"
+#include "bench/stop.h"
 #include "bench/verbs.h"
 #include "dispatch/override.h"
 
 #include <stdio.h>
 
-/* What the progress line needs to place a job in the whole. */
 typedef struct whole_run {
+    const sattn_bench_options *options;
+    const sattn_environment *environment;
+    sattn_places *places;
+    sattn_bench_jobs *list;
     sattn_progress line;
-    size_t job, n_jobs;
+    size_t job;                     /* that runs now */
+    int64_t written_ns, writing_ns; /* when the document was last written, and how long it took */
 } whole_run;
 
 static void on_progress(void *context, double done, const char *what)
 {
     whole_run *const run = context;
-    sattn_progress_update(&run->line, ((double)run->job + done) / (double)run->n_jobs, what);
+    sattn_progress_update(&run->line, ((double)run->job + done) / (double)run->list->count, what);
 }
-
-/* What preset limits may take in all, with what it does beside measuring, and for one row. */
-static const double goals_seconds = 540, goals_row_seconds = 4;
 
 static bool is_goals(const sattn_bench_options *options)
 {
@@ -43,70 +47,91 @@ static bool table_wanted(const sattn_bench_options *options)
     return !options->json && !options->google_display;
 }
 
-/* A job's part of the time that is left, by its rows. */
-static double seconds_of(const sattn_bench_jobs *list, size_t job, int64_t begin)
+/* ---- the document */
+
+/* Writes --out, and --json where `is_last`. */
+static bool write_document(const whole_run *run, bool is_last)
 {
-    const double left = goals_seconds - (double)(sattn_now_ns() - begin) * 1e-9;
-    size_t rows = 0;
-    for (size_t j = job; j < list->count; ++j)
-        rows += list->jobs[j].n_rows;
-    const double each = left / (double)rows;
-    return (each < goals_row_seconds ? each : goals_row_seconds) * (double)list->jobs[job].n_rows;
+    const sattn_bench_options *const options = run->options;
+    const bool prints = options->json && is_last;
+    if (!options->out && !prints)
+        return true;
+    char error[512] = "out of memory for the result document";
+    json_t *const document =
+        sattn_bench_document(run->list, options, run->environment, run->places);
+    bool good = document != NULL;
+    if (good && options->out)
+        good = sattn_result_write(document, options->out, error, sizeof error);
+    if (good && prints && !sattn_result_print(document, stdout)) {
+        snprintf(error, sizeof error, "the document could not be written to standard output");
+        good = false;
+    }
+    json_decref(document);
+    if (!good)
+        fprintf(stderr, "simdattn bench: %s\n", error);
+    return good;
 }
 
-static int run_jobs(const sattn_bench_options *options, const sattn_environment *environment,
-                    sattn_places *places, sattn_bench_jobs *list)
+/* What is finished is in the file, should the program be ended before the last job. A document that
+ * has grown large is written less often: that takes a twentieth of the time at most. */
+static void keep_finished(whole_run *run)
 {
-    whole_run run = {.n_jobs = list->count};
+    const int64_t begin = sattn_now_ns();
+    const bool is_last = run->job + 1 == run->list->count;
+    if (is_last || !run->options->out || !sattn_result_is_replaced(run->options->out) ||
+        begin - run->written_ns < 20 * run->writing_ns)
+        return;
+    (void)write_document(run, false);
+    run->written_ns = sattn_now_ns();
+    run->writing_ns = run->written_ns - begin;
+}
+
+/* ---- the jobs */
+
+static void show_job(const whole_run *run)
+{
+    const sattn_bench_job *const job = &run->list->jobs[run->job];
+    if (*job->error && (is_goals(run->options) || !table_wanted(run->options)))
+        fprintf(stderr, "simdattn bench: %s: %s\n", job->shape->name, job->error);
+    if (!table_wanted(run->options))
+        return;
+    if (is_goals(run->options))
+        sattn_bench_print_goals_of(run->list, run->job, &run->environment->caches);
+    else
+        sattn_bench_print_job(job);
+}
+
+static int run_jobs(whole_run *run)
+{
+    const sattn_bench_options *const options = run->options;
     const int64_t begin = sattn_now_ns();
     sattn_bench_peers peers = {.is_open = {false, false}};
     sattn_bench_setting setting = {.dataset = options->dataset,
                                    .seconds = options->seconds,
-                                   .read_isa = environment->isa,
+                                   .read_isa = run->environment->isa,
+                                   .forces = options->kernels.count > 0,
                                    .cycles = is_goals(options),
-                                   .crew = &places->crew,
+                                   .crew = &run->places->crew,
                                    .peers = &peers,
-                                   .cache_bytes = sattn_caches_last_level(&environment->caches),
+                                   .cache_bytes =
+                                       sattn_caches_last_level(&run->environment->caches),
                                    .progress = on_progress,
-                                   .progress_context = &run};
+                                   .progress_context = run};
     int code = SATTN_EXIT_GOOD;
-    sattn_progress_begin(&run.line);
-    for (; run.job < list->count; ++run.job) {
-        sattn_bench_job *const job = &list->jobs[run.job];
-        setting.job_seconds = seconds_of(list, run.job, begin);
+    sattn_progress_begin(&run->line);
+    for (; run->job < run->list->count && !sattn_stop_asked(); ++run->job) {
+        sattn_bench_job *const job = &run->list->jobs[run->job];
+        setting.job_seconds =
+            sattn_bench_goals_seconds(run->list, run->job, (double)(sattn_now_ns() - begin) * 1e-9);
         sattn_bench_run_job(job, &setting);
-        sattn_progress_clear(&run.line);
-        if (table_wanted(options) && !is_goals(options))
-            sattn_bench_print_job(job);
-        else if (*job->error)
-            fprintf(stderr, "simdattn bench: %s: %s\n", job->shape->name, job->error);
+        sattn_progress_clear(&run->line);
+        show_job(run);
+        keep_finished(run);
         if (sattn_bench_job_failed(job) && code == SATTN_EXIT_GOOD)
             code = job->unreadable ? SATTN_EXIT_USAGE : SATTN_EXIT_FAILED;
     }
     sattn_bench_peers_close(&peers);
     return code;
-}
-
-/* Writes --out and --json. */
-static int write_document(const sattn_bench_options *options, const sattn_environment *environment,
-                          const sattn_places *places, const sattn_bench_jobs *list)
-{
-    if (!options->out && !options->json)
-        return SATTN_EXIT_GOOD;
-    char error[512] = "out of memory for the result document";
-    json_t *const document = sattn_bench_document(list, options, environment, places);
-    bool good = document != NULL;
-    if (good && options->out)
-        good = sattn_result_write(document, options->out, error, sizeof error);
-    if (good && options->json && !sattn_result_print(document, stdout)) {
-        snprintf(error, sizeof error, "the document could not be written to standard output");
-        good = false;
-    }
-    json_decref(document);
-    if (good)
-        return SATTN_EXIT_GOOD;
-    fprintf(stderr, "simdattn bench: %s\n", error);
-    return SATTN_EXIT_FAILED;
 }
 
 static bool nothing_measured(const sattn_bench_jobs *list)
@@ -118,34 +143,45 @@ static bool nothing_measured(const sattn_bench_jobs *list)
     return true;
 }
 
+static void print_end(const whole_run *run, double seconds, const char *out)
+{
+    if (is_goals(run->options))
+        sattn_bench_print_goals_end(run->list, &run->environment->caches);
+    else
+        sattn_bench_print_legend(run->list);
+    if (sattn_thread_counts_most(&run->options->threads) > 1 && !run->places->crew.is_bound)
+        puts("\nthreads were not bound to CPUs of their own");
+    sattn_bench_print_footer(run->list, seconds, out);
+}
+
 static int run_all(const sattn_bench_options *options, sattn_bench_jobs *list)
 {
     sattn_environment environment;
     sattn_places places;
+    whole_run run = {
+        .options = options, .environment = &environment, .places = &places, .list = list};
     sattn_environment_read(NULL, &environment);
     sattn_places_begin(&places, &options->threads);
     if (table_wanted(options))
-        sattn_bench_print_header(&environment, &places);
+        sattn_bench_print_header(&environment, &places,
+                                 is_goals(options) ? options->arguments : "");
     const int64_t begin = sattn_now_ns();
-    int code = run_jobs(options, &environment, &places, list);
+    sattn_stop_begin();
+    int code = run_jobs(&run);
+    sattn_stop_end();
     const double seconds = (double)(sattn_now_ns() - begin) * 1e-9;
-    int written = write_document(options, &environment, &places, list);
-    if (table_wanted(options)) {
-        if (is_goals(options))
-            sattn_bench_print_goals(list, &environment.caches);
-        else
-            sattn_bench_print_legend(list);
-        if (sattn_thread_counts_most(&options->threads) > 1 && !places.crew.is_bound)
-            puts("\nthreads were not bound to CPUs of their own");
-        sattn_bench_print_footer(list, seconds, written == SATTN_EXIT_GOOD ? options->out : NULL);
-    }
+    bool is_written = write_document(&run, true);
+    if (table_wanted(options))
+        print_end(&run, seconds, is_written ? options->out : NULL);
     sattn_places_end(&places);
     if ((options->google_display || options->google_out) &&
         !sattn_bench_google_report(list, &environment, options->google_display))
-        written = SATTN_EXIT_FAILED;
+        is_written = false;
+    if (sattn_stop_asked())
+        return SATTN_EXIT_SIGNAL + sattn_stop_signal();
     if (code == SATTN_EXIT_GOOD && nothing_measured(list))
         code = SATTN_EXIT_NOTHING;
-    return code != SATTN_EXIT_GOOD ? code : written;
+    return code == SATTN_EXIT_GOOD && !is_written ? SATTN_EXIT_FAILED : code;
 }
 
 static int select_and_run(sattn_bench_options *options, sattn_bench_jobs *list)
@@ -160,7 +196,7 @@ static int select_and_run(sattn_bench_options *options, sattn_bench_jobs *list)
     if (code != SATTN_EXIT_GOOD)
         return code;
     if (options->list || options->list_tests) {
-        sattn_bench_print_list(list, options->list_tests);
+        sattn_bench_print_list(list, options->list_tests, is_goals(options));
         return SATTN_EXIT_GOOD;
     }
     if (!sattn_bench_google_begin(options))

@@ -48,14 +48,16 @@ bool sattn_bench_call_open(sattn_bench_call *call, const sattn_bench_request *re
                            size_t why_size)
 {
     const sattn_variant *const variant = request->variant;
+    const sattn_options forced = {.threads = request->threads,
+                                  .kernels = *variant->kernels ? variant->kernels : NULL,
+                                  .isa = variant->isa,
+                                  .plan = variant->plan};
+    const sattn_options open = {.threads = request->threads};
     *call = (sattn_bench_call){
         .task = variant->op->task,
         .workload = request->workload,
         .args = *request->args,
-        .options = {.threads = request->threads,
-                    .kernels = *variant->kernels ? variant->kernels : NULL,
-                    .isa = variant->isa,
-                    .plan = variant->plan},
+        .options = request->names_none ? open : forced,
         .cursor = request->cursor,
     };
     if (variant->peer)

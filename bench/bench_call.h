@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_call.h: one row ready to be called through the public interface, with its kernels forced
- * and the workspace for it given. */
+ * bench_call.h: one row ready to be called through the public interface, with its kernels forced,
+ * unless it stands for what a call gets that names none, and the workspace for it given. */
 #ifndef SATTN_BENCH_BENCH_CALL_H
 #define SATTN_BENCH_BENCH_CALL_H
 
@@ -31,6 +31,7 @@ typedef struct sattn_bench_request {
     const sattn_workload *workload;
     const sattn_attention_args *args; /* the workload's whole call or a part of it */
     const sattn_variant *variant;
+    bool names_none; /* the call leaves the choice of kernels to the dispatcher */
     int threads;
     int64_t *cursor;
     sattn_bench_peers *peers;   /* for a variant that is a peer; else it may be NULL */

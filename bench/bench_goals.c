@@ -10,14 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* For all of them with all that they do beside measuring, and for one row. */
+static const double all_seconds = 540, row_seconds = 4;
+
+double sattn_bench_goals_seconds(const sattn_bench_jobs *list, size_t job, double passed)
+{
+    size_t rows = 0;
+    for (size_t j = job; j < list->count; ++j)
+        rows += list->jobs[j].n_rows;
+    const double each = passed < all_seconds ? (all_seconds - passed) / (double)rows : 0;
+    return (each < row_seconds ? each : row_seconds) * (double)list->jobs[job].n_rows;
+}
+
 static const sattn_bench_task *task_of(const sattn_goal *goal)
 {
-    size_t count;
-    const sattn_bench_op *const ops = sattn_bench_ops(&count);
-    for (size_t o = 0; o < count; ++o)
-        if (strcmp(ops[o].name, goal->op) == 0)
-            return ops[o].task;
-    return NULL;
+    return sattn_bench_op_by_name(goal->op)->task;
 }
 
 /* The goal's job, which is made if need be. */
@@ -52,6 +59,14 @@ static bool is_wanted(const sattn_bench_job *job, const sattn_goal *goal, size_t
     return same && same_data && (threads == 1 || (data == 0 && goal->threads == threads));
 }
 
+/* Whether rows of a level may run. */
+static bool is_asked(const sattn_bench_options *options, const char *isa, sattn_features usable)
+{
+    const sattn_isa *const level = sattn_isa_by_name(isa);
+    return level && !(level->needs & ~usable) &&
+           (!options->isas.count || sattn_name_list_has(&options->isas, isa));
+}
+
 /* Rows of one number of threads. */
 static void add_rows(sattn_bench_job *job, const sattn_bench_options *options, int threads,
                      sattn_features usable, const sattn_bench_filter *filter)
@@ -61,37 +76,28 @@ static void add_rows(sattn_bench_job *job, const sattn_bench_options *options, i
     for (int i = 0; i < SATTN_GOAL_ISAS; ++i)
         for (size_t d = 0; d < job->n_data; ++d)
             for (size_t g = 0; g < n_goals; ++g) {
-                const sattn_variant *const variant =
-                    sattn_level_variant(goals[g].op, sattn_goal_isa(i));
+                const char *const isa = sattn_goal_isa(i);
                 if (!is_wanted(job, &goals[g], d, threads))
                     continue;
-                if (variant && !(variant->needs & ~usable) &&
-                    (!options->isas.count ||
-                     sattn_name_list_has(&options->isas, sattn_goal_isa(i))))
-                    sattn_bench_add_row(job, variant, d, threads, filter);
+                if (is_asked(options, isa, usable))
+                    sattn_bench_add_row(job, sattn_level_variant(goals[g].op, isa), d, threads,
+                                        filter);
                 break;
             }
 }
 
-/* Peers of the levels that have rows; one cap of two where the highest level is avx2 itself. */
+/* Peers of the levels that have rows. */
 static void add_peers(sattn_bench_job *job, const sattn_bench_options *options,
                       sattn_features usable, const sattn_bench_filter *filter)
 {
-    const char *const highest = sattn_isa_name(usable);
     const sattn_variant *const variant = job->n_rows > 0 ? job->rows[0].variant : NULL;
     if (!options->peers || !variant)
         return;
     const char *const op = variant->op->name;
     for (size_t d = 0; d < job->n_data; ++d)
-        for (int i = 0; i < SATTN_GOAL_ISAS; ++i) {
-            const char *const isa = sattn_goal_isa(i);
-            if (options->isas.count && !sattn_name_list_has(&options->isas, isa))
-                continue;
-            if (strcmp(isa, highest) == 0)
-                sattn_bench_add_peers(job, op, d, NULL, filter);
-            else if (strcmp(isa, "avx2") == 0 && strcmp(highest, "avx512") == 0)
-                sattn_bench_add_peers(job, op, d, isa, filter);
-        }
+        for (int i = 0; i < SATTN_GOAL_ISAS; ++i)
+            if (is_asked(options, sattn_goal_isa(i), usable))
+                sattn_bench_add_peers(job, op, d, sattn_goal_isa(i), filter);
 }
 
 static bool allocate_rows(sattn_bench_job *job)

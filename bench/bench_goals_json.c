@@ -50,6 +50,8 @@ static json_t *object_of(const sattn_goal_result *result)
     json_object_set_new(object, "wide", json_boolean(result->is_wide));
     sattn_result_text(object, "why", *result->why ? result->why : NULL);
     sattn_result_text(object, "row", result->row ? result->row->name : NULL);
+    sattn_result_text(object, "kernels",
+                      result->row && *result->row->kernels ? result->row->kernels : NULL);
     const bool is_compared = strcmp(sattn_goal_unit(goal->measure), "points") == 0;
     sattn_result_text(object, "beside", is_compared && result->other ? result->other->name : NULL);
     return object;

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Clocks in GHz at which the nanoseconds of goals.c say something: they were measured at 3.5. */
-#define NS_CLOCK_LEAST 3.0
-#define NS_CLOCK_MOST  4.5
+/* Clocks in GHz at which the picoseconds of goals.c say something: they were measured at 3.5. */
+#define CLOCK_LEAST 3.0
+#define CLOCK_MOST  4.5
 
 /* Of a spread: 10th to 90th percentile, relative to the median, or in points. */
 #define WIDE        0.15
@@ -21,30 +21,11 @@
 const char *sattn_mark_name(sattn_mark mark)
 {
     static const char *const names[SATTN_MARKS] = {
-        [SATTN_MARK_NOT_ASKED] = "",      [SATTN_MARK_NOT_HERE] = "not here",
-        [SATTN_MARK_BELOW] = "below",     [SATTN_MARK_REACHED] = "reached",
+        [SATTN_MARK_NOT_ASKED] = "",      [SATTN_MARK_NOT_HERE] = "absent",
+        [SATTN_MARK_BELOW] = "below",     [SATTN_MARK_REACHED] = "goal",
         [SATTN_MARK_STRETCH] = "stretch",
     };
     return names[mark];
-}
-
-const char *sattn_goal_unit(sattn_goal_measure measure)
-{
-    switch (measure) {
-    case SATTN_GOAL_FMA:
-    case SATTN_GOAL_READ:
-        return "%";
-    case SATTN_GOAL_EASY:
-    case SATTN_GOAL_NEIGHBOUR:
-        return "points";
-    case SATTN_GOAL_PER_CYCLE:
-        return "elements/cycle";
-    case SATTN_GOAL_NS:
-        return "ns/element";
-    case SATTN_GOAL_SPEEDUP:
-        break;
-    }
-    return "x";
 }
 
 /* ---- rows */
@@ -74,6 +55,16 @@ static const sattn_bench_row *row_of(const sattn_bench_job *job, const sattn_goa
     return NULL;
 }
 
+bool sattn_goal_is_ended_by(const sattn_goal *goal, const sattn_bench_jobs *list, size_t job)
+{
+    const sattn_bench_job *const own = job_of(list, goal, goal->shape);
+    const sattn_bench_job *const near =
+        goal->neighbour ? job_of(list, goal, goal->neighbour) : NULL;
+    const sattn_bench_job *const now = &list->jobs[job];
+    const bool is_done = own && own->is_done && (!near || near->is_done);
+    return is_done && (own == now || near == now);
+}
+
 /* ---- values */
 
 static sattn_stat share_of(const sattn_bench_row *row, sattn_limit_kind kind)
@@ -91,18 +82,6 @@ static double clock_of(const sattn_bench_row *row)
         if (row->kinds[i] == SATTN_LIMIT_CYCLE && row->measured.share[i].n > 0)
             return row->measured.reference_rate[i].median * 1e-9;
     return (double)NAN;
-}
-
-static sattn_stat difference(const sattn_stat *a, const sattn_stat *b)
-{
-    if (a->n == 0 || b->n == 0)
-        return sattn_stat_of(NULL, 0);
-    return (sattn_stat){.median = a->median - b->median,
-                        .p10 = a->p10 - b->p90,
-                        .p90 = a->p90 - b->p10,
-                        .low = a->low - b->high,
-                        .high = a->high - b->low,
-                        .n = a->n < b->n ? a->n : b->n};
 }
 
 static sattn_stat percent_of_fma(const sattn_bench_row *row)
@@ -123,11 +102,36 @@ static sattn_stat percent_of_read(sattn_goal_result *result)
     return fma;
 }
 
-static sattn_stat behind(const sattn_goal_result *result)
+/* From easy data in the same rounds: what the slowdown, by ratios within them, makes of its share.
+ * So noise that both sides have alike is not in the distance. */
+static sattn_stat behind_easy(const sattn_goal_result *result)
 {
-    const sattn_stat own = percent_of_fma(result->row);
-    const sattn_stat easy = result->other ? percent_of_fma(result->other) : sattn_stat_of(NULL, 0);
-    return difference(&own, &easy);
+    const sattn_stat *const slowdown = &result->row->slowdown;
+    const double easy = result->other ? percent_of_fma(result->other).median : (double)NAN;
+    if (slowdown->n == 0 || !isfinite(easy))
+        return sattn_stat_of(NULL, 0);
+    return (sattn_stat){.median = easy * (1 / slowdown->median - 1),
+                        .p10 = easy * (1 / slowdown->p90 - 1),
+                        .p90 = easy * (1 / slowdown->p10 - 1),
+                        .low = easy * (1 / slowdown->high - 1),
+                        .high = easy * (1 / slowdown->low - 1),
+                        .n = slowdown->n};
+}
+
+/* From another job's row. Their noise is independent, so widths add in squares, to either side. */
+static sattn_stat behind_neighbour(const sattn_goal_result *result)
+{
+    const sattn_stat a = percent_of_fma(result->row);
+    const sattn_stat b = result->other ? percent_of_fma(result->other) : sattn_stat_of(NULL, 0);
+    if (a.n == 0 || b.n == 0)
+        return sattn_stat_of(NULL, 0);
+    const double middle = a.median - b.median;
+    return (sattn_stat){.median = middle,
+                        .p10 = middle - hypot(a.median - a.p10, b.p90 - b.median),
+                        .p90 = middle + hypot(a.p90 - a.median, b.median - b.p10),
+                        .low = middle - hypot(a.median - a.low, b.high - b.median),
+                        .high = middle + hypot(a.high - a.median, b.median - b.low),
+                        .n = a.n < b.n ? a.n : b.n};
 }
 
 static sattn_stat value_of(sattn_goal_result *result)
@@ -140,12 +144,13 @@ static sattn_stat value_of(sattn_goal_result *result)
     case SATTN_GOAL_READ:
         return percent_of_read(result);
     case SATTN_GOAL_EASY:
+        return behind_easy(result);
     case SATTN_GOAL_NEIGHBOUR:
-        return behind(result);
+        return behind_neighbour(result);
     case SATTN_GOAL_PER_CYCLE:
         return share_of(row, SATTN_LIMIT_CYCLE);
-    case SATTN_GOAL_NS:
-        return sattn_stat_scaled(row->measured.time_ns, 1 / row->work.elements);
+    case SATTN_GOAL_TIME:
+        return sattn_stat_scaled(row->measured.time_ns, 1e3 / row->work.elements);
     case SATTN_GOAL_SPEEDUP:
         break;
     }
@@ -172,8 +177,7 @@ static bool is_at_level(sattn_goal_result *result, const sattn_caches *caches)
 static bool is_clock_right(sattn_goal_result *result)
 {
     const double clock = clock_of(result->row);
-    if (result->goal->measure != SATTN_GOAL_NS ||
-        (clock >= NS_CLOCK_LEAST && clock <= NS_CLOCK_MOST))
+    if (result->goal->measure != SATTN_GOAL_TIME || (clock >= CLOCK_LEAST && clock <= CLOCK_MOST))
         return true;
     if (isfinite(clock))
         snprintf(result->why, sizeof result->why,
@@ -187,14 +191,30 @@ static bool is_clock_right(sattn_goal_result *result)
 static bool is_reached(const sattn_goal_result *result, double figure)
 {
     const double value = result->value.median;
-    return result->goal->measure == SATTN_GOAL_NS ? value <= figure : value >= figure;
+    return result->goal->measure == SATTN_GOAL_TIME ? value <= figure : value >= figure;
+}
+
+static bool is_in_points(const sattn_goal_result *result)
+{
+    return result->goal->measure == SATTN_GOAL_EASY ||
+           result->goal->measure == SATTN_GOAL_NEIGHBOUR;
+}
+
+/* A distance is small beside what it is a distance of, which drifts: it is open as far as the
+ * rounds spread. Elsewhere the interval of the median tells. */
+static bool is_open(const sattn_goal_result *result)
+{
+    const sattn_stat *const value = &result->value;
+    const double goal = result->goal->figures[result->isa].goal;
+    if (is_in_points(result))
+        return value->p10 < goal && goal < value->p90;
+    return sattn_stat_side(value, goal) == SATTN_SIDE_OPEN;
 }
 
 static bool is_wide(const sattn_goal_result *result)
 {
     const sattn_stat *const value = &result->value;
-    const bool points = strcmp(sattn_goal_unit(result->goal->measure), "points") == 0;
-    return value->p90 - value->p10 > (points ? WIDE_POINTS : WIDE * value->median);
+    return value->p90 - value->p10 > (is_in_points(result) ? WIDE_POINTS : WIDE * value->median);
 }
 
 static sattn_mark mark_of(sattn_goal_result *result)
@@ -212,17 +232,22 @@ static sattn_mark mark_of(sattn_goal_result *result)
                                                                : SATTN_MARK_REACHED;
 }
 
-/* Without a value: why there is none. */
+/* Without a value: why there is none. Rows of more threads than there are CPUs are left out, but
+ * not the one beside them. */
 static void explain(sattn_goal_result *result, const sattn_bench_job *job)
 {
     const char *const isa = sattn_goal_isa(result->isa);
     const int threads = result->goal->threads ? result->goal->threads : 1;
     const sattn_isa *const level = sattn_isa_by_name(isa);
     const bool has_level = level && !(level->needs & ~sattn_cpu_this()->usable);
-    if (job && !has_level)
+    if (!job || !job->is_done) {
+        result->mark = SATTN_MARK_NOT_ASKED;
+        return;
+    }
+    if (!has_level)
         snprintf(result->why, sizeof result->why, "no %s here", isa);
-    else if (!job ||
-             (!result->row && sattn_threads_usable(threads, result->why, sizeof result->why)))
+    else if (!result->row &&
+             (!result->other || sattn_threads_usable(threads, result->why, sizeof result->why)))
         result->mark = SATTN_MARK_NOT_ASKED;
     else if (result->row && *job->skipped)
         snprintf(result->why, sizeof result->why, "%.150s", job->skipped);
@@ -250,9 +275,8 @@ sattn_goal_result sattn_goal_judge(const sattn_goal *goal, int isa, const sattn_
     }
     if (!is_at_level(&result, caches) || !is_clock_right(&result))
         return result;
-    const double figure = goal->figures[isa].goal;
     result.mark = mark_of(&result);
-    result.is_open = figure > result.value.low && figure < result.value.high;
+    result.is_open = is_open(&result);
     result.is_wide = is_wide(&result);
     return result;
 }

@@ -18,9 +18,12 @@ static const char help_text[] =
     "  --preset NAME    quick, models, decode, real; data: numbers and masks that are hard, "
     "beside\n"
     "                   easy ones; limits: the figures to reach, and how near this machine comes,\n"
-    "                   in ten minutes; full: every op on every shape, which takes long\n"
+    "                   row by row in ten minutes; full: every op on every shape, which takes "
+    "long\n"
     "  --shape NAMES    these shapes instead of a preset's (see --list)\n"
-    "  --kernel NAMES   these kernels, ranked for the shape or not\n"
+    "  --kernel NAMES   these kernels alone, ranked for the shape or not (without it, the row "
+    "marked\n"
+    "                   * is the call of a user who names none)\n"
     "  --isa NAMES      kernels of these ISA levels only\n"
     "  --cache STATE    warm, cold or both: one set of buffers again and again, or so many that\n"
     "                   none is in the last-level cache; cold is for shapes with few query rows\n"
@@ -33,8 +36,8 @@ static const char help_text[] =
     "  --seconds S      measuring time per row (default: 0.8 in quick and real and for --shape,\n"
     "                   what ten minutes allow in limits, else 0.4)\n"
     "  --dataset DIR    captured tensors for the minilm shapes\n"
-    "  --list           names of shapes and rows, and run nothing\n"
-    "  --out FILE       write the results, in Google Benchmark's JSON schema\n"
+    "  --list           names of shapes and rows (in limits goals too), and run nothing\n"
+    "  --out FILE       write the results as they come, in Google Benchmark's JSON schema\n"
     "  --json           the same document on standard output instead of the table\n"
     "  --help           this text\n"
     "\n"
@@ -48,8 +51,11 @@ static const char help_text[] =
     "--benchmark_out=FILE, where every round is a repetition with its measured time as manual\n"
     "time. --benchmark_format=console|json|csv shows its output instead of the table.\n"
     "\n"
-    "Exit codes: 0 good, 1 a kernel failed, 2 wrong usage or unreadable input, 3 nothing "
-    "matched.\n";
+    "Interrupted (SIGINT, SIGTERM, SIGHUP) it ends soon, with all that is finished shown and\n"
+    "written; a second signal ends it at once.\n"
+    "\n"
+    "Exit codes: 0 good, 1 a kernel failed, 2 wrong usage or unreadable input, 3 nothing matched,\n"
+    "128 and the signal's number if interrupted.\n";
 
 void sattn_bench_help(void)
 {

@@ -227,8 +227,9 @@ static void add_times(json_t *entry, int64_t iterations, double real_ns, double 
     sattn_result_text(entry, "time_unit", "ns");
 }
 
+/* An entry per round, unless `medians` alone are wanted, and one of the median. */
 static void add_row(json_t *benchmarks, const sattn_bench_job *job, const sattn_bench_row *row,
-                    size_t family)
+                    size_t family, bool medians)
 {
     const sattn_measure_result *const m = &row->measured;
     if (row->state != SATTN_ROW_MEASURED) {
@@ -249,7 +250,7 @@ static void add_row(json_t *benchmarks, const sattn_bench_job *job, const sattn_
         return;
     }
     const double cpu_ns = m->cpu_ns.median * sattn_bench_row_scale(row);
-    for (int i = 0; i < m->time_ns.n; ++i) {
+    for (int i = 0; !medians && i < m->time_ns.n; ++i) {
         json_t *const entry = new_entry(row, family, "iteration", m->time_ns.n);
         json_object_set_new(entry, "repetition_index", json_integer(i));
         add_times(entry, m->calls_per_window, m->times[i] * sattn_bench_row_scale(row), cpu_ns);
@@ -286,6 +287,7 @@ json_t *sattn_bench_document(const sattn_bench_jobs *list, const sattn_bench_opt
     if (!document)
         return NULL;
     json_t *const context = sattn_result_context(document);
+    sattn_result_text(context, "simdattn_arguments", options->arguments);
     sattn_result_text(context, "simdattn_preset", options->preset_name);
     json_object_set_new(context, "simdattn_seconds_per_row", json_real(options->seconds));
     sattn_places_add(places, context);
@@ -294,9 +296,14 @@ json_t *sattn_bench_document(const sattn_bench_jobs *list, const sattn_bench_opt
         json_object_set_new(context, "simdattn_goals",
                             sattn_bench_goals_array(list, &environment->caches));
     size_t family = 0;
-    for (size_t j = 0; j < list->count; ++j)
-        for (size_t r = 0; r < list->jobs[j].n_rows; ++r)
-            add_row(sattn_result_benchmarks(document), &list->jobs[j], &list->jobs[j].rows[r],
-                    family++);
+    bool is_complete = true;
+    for (size_t j = 0; j < list->count; ++j) {
+        const sattn_bench_job *const job = &list->jobs[j];
+        is_complete = is_complete && job->is_done;
+        for (size_t r = 0; job->is_done && r < job->n_rows; ++r)
+            add_row(sattn_result_benchmarks(document), job, &job->rows[r], family++,
+                    options->preset == SATTN_PRESET_LIMITS);
+    }
+    json_object_set_new(context, "simdattn_complete", json_boolean(is_complete));
     return document;
 }

@@ -71,7 +71,7 @@ void sattn_bench_print_legend(const sattn_bench_jobs *list)
     if (!facts.any)
         return;
     fputs("\n"
-          "*           the kernel that the dispatcher takes for this shape\n"
+          "*           what the dispatcher takes for this shape, by a call that names no kernel\n"
           "time        of the whole shape, median of the rounds\n"
           "spread      10th to 90th percentile; ~ where too few rounds were free of preemption,\n"
           "            throttling and steal\n",

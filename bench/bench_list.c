@@ -3,7 +3,10 @@
  * bench_list.c: what --list prints. */
 #include "bench/bench_list.h"
 
+#include "bench/bench_goals.h"
+
 #include <stdio.h>
+#include <string.h>
 
 void sattn_bench_job_ops(const sattn_bench_job *job, char *text, size_t size)
 {
@@ -21,7 +24,27 @@ void sattn_bench_job_ops(const sattn_bench_job *job, char *text, size_t size)
     }
 }
 
-void sattn_bench_print_list(const sattn_bench_jobs *list, bool bare)
+/* "    87/91 and 88/91 % of fma: prefill D=128, n=128", for each goal that the job is about. */
+static void print_goals(const sattn_bench_job *job)
+{
+    size_t n_goals;
+    const sattn_goal *const goals = sattn_goals(&n_goals);
+    for (size_t g = 0; g < n_goals; ++g) {
+        const sattn_goal *const goal = &goals[g];
+        if (strcmp(goal->shape, job->shape->name) != 0 || goal->cache != job->cache ||
+            sattn_bench_op_by_name(goal->op)->task != job->task)
+            continue;
+        printf("  goal: %s:", goal->workload);
+        for (int i = 0; i < SATTN_GOAL_ISAS; ++i) {
+            char figures[SATTN_GOAL_TEXT_SIZE];
+            sattn_goal_print(&goal->figures[i], figures, sizeof figures);
+            printf(" %s at %s,", figures, sattn_goal_isa(i));
+        }
+        printf(" in %s\n", sattn_goal_unit(goal->measure));
+    }
+}
+
+void sattn_bench_print_list(const sattn_bench_jobs *list, bool bare, bool with_goals)
 {
     for (size_t j = 0; j < list->count; ++j) {
         const sattn_bench_job *const job = &list->jobs[j];
@@ -31,6 +54,8 @@ void sattn_bench_print_list(const sattn_bench_jobs *list, bool bare)
         if (!bare)
             printf("%s%s, %s, %s: %s [%s]\n  %s\n", j ? "\n" : "", ops, job->shape->name,
                    sattn_cache_name(job->cache), job->shape->model, job->shape->source, sizes);
+        if (!bare && with_goals)
+            print_goals(job);
         for (size_t d = 0; !bare && job->n_data > 1 && d < job->n_data; ++d)
             printf("  %-9s  %s\n", job->data[d].name, job->data[d].note);
         for (size_t r = 0; r < job->n_rows; ++r)

@@ -13,6 +13,6 @@
 void sattn_bench_job_ops(const sattn_bench_job *job, char *text, size_t size);
 
 /* Prints the list: all about shapes and rows, or the bare names of the rows. */
-void sattn_bench_print_list(const sattn_bench_jobs *list, bool bare);
+void sattn_bench_print_list(const sattn_bench_jobs *list, bool bare, bool with_goals);
 
 #endif

@@ -259,6 +259,10 @@ bool sattn_bench_options_parse(int argc, char **argv, sattn_bench_options *optio
     *options = (sattn_bench_options){
         .dataset = sattn_real_default_directory(),
     };
+    size_t used = 0;
+    for (int at = 0; at < argc && used < sizeof options->arguments; ++at)
+        used += (size_t)snprintf(options->arguments + used, sizeof options->arguments - used,
+                                 "%s%s", at > 0 ? " " : "", argv[at]);
     options->google_argv = calloc((size_t)argc + 2, sizeof *options->google_argv);
     if (!options->google_argv)
         return out_of_memory();

@@ -13,6 +13,7 @@
 typedef enum sattn_cache_state { SATTN_WARM = 1, SATTN_COLD = 2 } sattn_cache_state;
 
 typedef struct sattn_bench_options {
+    char arguments[512]; /* as given, separated by spaces; longer ones are cut */
     const char *preset_name;
     unsigned preset; /* 0: shapes are named, or each op has its own */
     sattn_name_list ops, isas, kernels, shapes;

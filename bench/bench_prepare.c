@@ -4,7 +4,7 @@
 #include "bench/bench_prepare.h"
 
 #include "bench/measure/clock.h"
-#include "dispatch/override.h"
+#include "dispatch/plan.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -116,22 +116,13 @@ static bool verify(sattn_bench_row *row, const sattn_bench_call *call)
 /* What the dispatcher takes for a step that names no kernel. */
 static const char *kernel_of_step(const sattn_bench_row *row, const sattn_bench_call *call)
 {
-    sattn_overrides overrides;
-    size_t count;
-    const sattn_kernel *const kernels = sattn_registry(&count);
-    if (sattn_overrides_get(&call->options, &overrides) != SATTN_OK)
-        return row->variant->name;
-    for (int op = 0; op < SATTN_OP_COUNT; ++op) {
-        const sattn_kernel *const forced = overrides.forced[op];
-        const sattn_selection selection = {
-            .op = (sattn_op)op,
-            .phase = sattn_phase_of(call->args.n_q_heads / call->args.n_kv_heads, call->args.n_q),
-            .usable = overrides.usable,
-            .forced = forced ? forced->name : NULL};
-        const sattn_kernel *const kernel = sattn_select(kernels, count, &selection);
-        if (kernel && strcmp(sattn_op_name((sattn_op)op), row->variant->op->name) == 0)
+    const sattn_phase phase =
+        sattn_phase_of(call->args.n_q_heads / call->args.n_kv_heads, call->args.n_q);
+    const sattn_kernel *kernel;
+    for (int op = 0; op < SATTN_OP_COUNT; ++op)
+        if (strcmp(sattn_op_name((sattn_op)op), row->variant->op->name) == 0 &&
+            sattn_choose_kernel((sattn_op)op, phase, &call->options, &kernel) == SATTN_OK)
             return kernel->name;
-    }
     return row->variant->name;
 }
 
@@ -160,6 +151,7 @@ void sattn_bench_prepare(sattn_bench_row *row, const sattn_bench_request *reques
     sattn_bench_request own = *request;
     own.args = &args;
     own.variant = row->variant;
+    own.names_none = row->chosen;
     own.threads = row->threads;
     row->state = row->variant->peer ? SATTN_ROW_ABSENT : SATTN_ROW_FAILED;
     *call = (sattn_bench_call){0};

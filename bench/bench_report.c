@@ -120,13 +120,21 @@ static void format_rate(const sattn_bench_job *job, const sattn_bench_row *row, 
     snprintf(text, size, "%.*f", decimals, value);
 }
 
-void sattn_bench_print_header(const sattn_environment *environment, const sattn_places *places)
+void sattn_bench_print_header(const sattn_environment *environment, const sattn_places *places,
+                              const char *arguments)
 {
-    char text[160];
-    sattn_places_print(places, text, sizeof text);
-    printf("%s (%s), %s, %.16s, commit %.9s%s, %s\n", environment->cpu_model, environment->isa,
-           environment->build.compiler, environment->date, environment->build.commit,
-           environment->build.commit_dirty == SATTN_YES ? " with changes" : "", text);
+    char machine[320], threads[160];
+    const size_t terminal = 100;
+    sattn_places_print(places, threads, sizeof threads);
+    snprintf(machine, sizeof machine, "%s (%s), %s, %.16s, commit %.9s%s,", environment->cpu_model,
+             environment->isa, environment->build.compiler, environment->date,
+             environment->build.commit,
+             environment->build.commit_dirty == SATTN_YES ? " with changes" : "");
+    const bool fits = strlen(machine) + strlen(threads) < terminal;
+    printf("%s%s%s\n", machine, fits ? " " : "\n", threads);
+    if (*arguments)
+        printf("simdattn bench %s\n", arguments);
+    fflush(stdout);
 }
 
 static void add_measured(sattn_table *table, const sattn_bench_job *job, const sattn_bench_row *row)
@@ -172,8 +180,10 @@ static void add_measured(sattn_table *table, const sattn_bench_job *job, const s
                     bound < 9.95 ? 1 : 0, bound);
     if (row->variant->peer)
         sattn_table_set(table, COLUMN_NOTE, "%s: %s", row->version, row->kernels);
-    else
+    else if (*row->part || !row->chosen || strcmp(row->kernels, row->variant->name) == 0)
         sattn_table_set(table, COLUMN_NOTE, "%s", row->part);
+    else
+        sattn_table_set(table, COLUMN_NOTE, "runs %s", row->kernels);
 }
 
 static void print_title(const sattn_bench_job *job)
@@ -234,10 +244,11 @@ void sattn_bench_print_job(const sattn_bench_job *job)
 
 void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, const char *out)
 {
-    size_t measured = 0, failed = 0, skipped = 0;
+    size_t measured = 0, failed = 0, skipped = 0, left = 0;
     for (size_t j = 0; j < list->count; ++j) {
         const sattn_bench_job *const job = &list->jobs[j];
         skipped += *job->skipped ? job->n_rows : 0;
+        left += job->is_done ? 0 : job->n_rows;
         failed += *job->error ? job->n_rows : 0;
         for (size_t r = 0; r < job->n_rows; ++r) {
             measured += job->rows[r].state == SATTN_ROW_MEASURED;
@@ -251,6 +262,8 @@ void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, cons
         printf(", %zu FAILED", failed);
     else
         fputs(", none failed", stdout);
+    if (left)
+        printf("; interrupted, %zu not run", left);
     if (out)
         printf("; results in %s", out);
     fputc('\n', stdout);

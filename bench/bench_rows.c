@@ -71,9 +71,12 @@ void sattn_bench_add_row(sattn_bench_job *job, const sattn_variant *variant, siz
     ++job->n_rows;
 }
 
-void sattn_bench_add_peers(sattn_bench_job *job, const char *op, size_t data, const char *cap,
+void sattn_bench_add_peers(sattn_bench_job *job, const char *op, size_t data, const char *isa,
                            const sattn_bench_filter *filter)
 {
+    const char *cap;
+    if (!sattn_peers_match(isa, &cap))
+        return;
     for (int peer = 0; peer < SATTN_PEERS; ++peer) {
         const sattn_variant *const variant = sattn_peer_variant(op, peer, cap);
         if (variant)
@@ -81,7 +84,7 @@ void sattn_bench_add_peers(sattn_bench_job *job, const char *op, size_t data, co
     }
 }
 
-/* Peers of the highest level, and with --isa of those levels that a cap can keep them to. */
+/* Peers of the highest level that kernels may use, or of those that --isa names. */
 static void add_peers(sattn_bench_job *job, const sattn_bench_options *options,
                       const sattn_bench_filter *filter, sattn_features usable)
 {
@@ -89,14 +92,14 @@ static void add_peers(sattn_bench_job *job, const sattn_bench_options *options,
     const sattn_bench_op *const ops = sattn_bench_ops(&count);
     const char *const highest = sattn_isa_name(usable);
     const sattn_name_list *const isas = &options->isas;
+    const size_t n_isas = isas->count ? isas->count : 1;
     for (size_t o = 0; o < count && options->peers; ++o)
         for (size_t d = 0; d < job->n_data; ++d) {
             if (ops[o].task != job->task || !op_wanted(options, &ops[o]))
                 continue;
-            if (!isas->count || sattn_name_list_has(isas, highest))
-                sattn_bench_add_peers(job, ops[o].name, d, NULL, filter);
-            if (strcmp(highest, "avx2") != 0 && sattn_name_list_has(isas, "avx2"))
-                sattn_bench_add_peers(job, ops[o].name, d, "avx2", filter);
+            for (size_t i = 0; i < n_isas; ++i)
+                sattn_bench_add_peers(job, ops[o].name, d, isas->count ? isas->names[i] : highest,
+                                      filter);
         }
 }
 

@@ -33,8 +33,8 @@ typedef struct sattn_bench_row {
     const sattn_variant *variant;
     int threads; /* that a call may use */
     size_t data; /* which of the job's */
-    bool chosen; /* by the dispatcher, for this shape */
-    /* That a chain resolved to, as a comma list; what a peer picked; else the variant's name. */
+    bool chosen; /* by the dispatcher, for this shape; its calls name no kernel */
+    /* That a call runs, as a comma list; what a peer picked. */
     char kernels[SATTN_ROW_TEXT_SIZE];
     sattn_row_state state;
     char version[SATTN_ROW_TEXT_SIZE]; /* of a peer's library, else "" */
@@ -79,6 +79,7 @@ typedef struct sattn_bench_job {
     bool unreadable;                   /* the error is about input */
 
     /* Known after the run. */
+    bool is_done;          /* it was run, or skipped */
     sattn_shape run_shape; /* sizes as run */
     int64_t n_sets;
     size_t set_bytes;
@@ -93,8 +94,8 @@ typedef struct sattn_bench_jobs {
 void sattn_bench_add_row(sattn_bench_job *job, const sattn_variant *variant, size_t data,
                          int threads, const sattn_bench_filter *filter);
 
-/* Adds rows of all peers of a cap, on one thread. */
-void sattn_bench_add_peers(sattn_bench_job *job, const char *op, size_t data, const char *cap,
+/* Adds rows of all peers that can stand beside kernels of a level, on one thread. */
+void sattn_bench_add_peers(sattn_bench_job *job, const char *op, size_t data, const char *isa,
                            const sattn_bench_filter *filter);
 
 /* Makes the list that the options ask for; `usable` are the features that kernels may use. Returns

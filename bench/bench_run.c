@@ -9,7 +9,8 @@
 #include "bench/bench_ratios.h"
 #include "bench/bench_workloads.h"
 #include "bench/measure/clock.h"
-#include "dispatch/override.h"
+#include "bench/stop.h"
+#include "dispatch/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,25 +53,31 @@ static void measuring(void *context, double done)
 
 /* ---- rows */
 
-/* What the dispatcher takes for the shape if no kernel is asked for. */
-static void mark_choice(job_run *run)
+/* The kernel of an op that a call gets which names none: of a whole attention the one that its plan
+ * names first. */
+static const sattn_kernel *choice_of(const job_run *run, sattn_op op)
 {
-    sattn_overrides overrides;
-    size_t count;
-    const sattn_kernel *const kernels = sattn_registry(&count);
-    if (sattn_overrides_get(NULL, &overrides) != SATTN_OK)
-        return;
-    for (size_t r = 0; r < run->job->n_rows; ++r) {
+    const sattn_kernel *kernel = NULL;
+    if (op != SATTN_OP_fused)
+        return sattn_choose_kernel(op, run->job->phase, NULL, &kernel) == SATTN_OK ? kernel : NULL;
+    sattn_plan *plan;
+    char name[96];
+    if (sattn_plan_create(&plan, &run->workloads[0].args, NULL) != SATTN_OK)
+        return NULL;
+    snprintf(name, sizeof name, "%s", sattn_plan_kernel(plan));
+    name[strcspn(name, ",")] = '\0';
+    sattn_plan_destroy(plan);
+    return sattn_kernel_by_name(name);
+}
+
+/* Marks the row of the kernel that the dispatcher takes for the shape if none is asked for. It is
+ * then measured in that way, since such a call may run a second kernel on the last rows. */
+static void mark_choice(const job_run *run)
+{
+    for (size_t r = 0; r < run->job->n_rows && !run->setting->forces; ++r) {
         sattn_bench_row *const row = &run->job->rows[r];
         const sattn_kernel *const kernel = sattn_kernel_by_name(row->variant->name);
-        if (!kernel)
-            continue;
-        const sattn_kernel *const forced = overrides.forced[kernel->op];
-        const sattn_selection selection = {.op = kernel->op,
-                                           .phase = run->job->phase,
-                                           .usable = overrides.usable,
-                                           .forced = forced ? forced->name : NULL};
-        row->chosen = sattn_select(kernels, count, &selection) == kernel;
+        row->chosen = kernel && choice_of(run, kernel->op) == kernel;
     }
 }
 
@@ -194,7 +201,8 @@ static void measure(job_run *run)
     const sattn_measure_options options = {.budget_s = budget(run),
                                            .min_rounds = SATTN_STAT_LEAST,
                                            .progress = measuring,
-                                           .progress_context = run};
+                                           .progress_context = run,
+                                           .is_stopped = sattn_stop_asked};
     if (sattn_measure(&plan, &options, run->results))
         take_results(run);
     else
@@ -253,6 +261,7 @@ void sattn_bench_run_job(sattn_bench_job *job, const sattn_bench_setting *settin
             measure(&run);
     }
     free_all(&run);
+    job->is_done = true;
 }
 
 bool sattn_bench_job_failed(const sattn_bench_job *job)

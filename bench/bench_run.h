@@ -15,6 +15,7 @@ typedef struct sattn_bench_setting {
     double seconds;       /* of measuring, per row; 0: so that a job takes job_seconds in all */
     double job_seconds;   /* its preparation included */
     const char *read_isa; /* level of the loop that reads memory */
+    bool forces;          /* every row names its kernel, else the dispatcher's choice does not */
     bool cycles;          /* count them too, where elements are counted */
     sattn_crew *crew;     /* of rows with several threads */
     sattn_bench_peers *peers;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * goals.c: the table of goals. Figures are {goal, stretch, speed-up over the best peer}, for avx512
- * and then for avx2. */
+ * goals.c: the table of goals, in the order in which they are measured and printed. Figures are
+ * {goal, stretch, speed-up over the best peer}, for avx512 and then for avx2. */
 #include "bench/goals.h"
+
+#include <stdio.h>
 
 #define FMA       SATTN_GOAL_FMA
 #define READ      SATTN_GOAL_READ
 #define EASY      SATTN_GOAL_EASY
 #define NEIGHBOUR SATTN_GOAL_NEIGHBOUR
 #define PER_CYCLE SATTN_GOAL_PER_CYCLE
-#define NS        SATTN_GOAL_NS
+#define TIME      SATTN_GOAL_TIME
 #define SPEEDUP   SATTN_GOAL_SPEEDUP
 #define L2        SATTN_GOAL_L2
 #define L3        SATTN_GOAL_L3
@@ -18,19 +20,46 @@
 
 /* clang-format off */
 static const sattn_goal goals[] = {
-    /* ---- prefill */
+    /* ---- prefill, each with what is compared with it: hard numbers in the same job, other widths and
+     * strides next to it in time */
     {"prefill D=128, n=128", "fused", "square-128-d128", WARM, FMA,
      .figures = {{87, 91, 1.05}, {88, 91, 1.05}}},
     {"prefill D=128, n=512", "fused", "square-512-d128", WARM, FMA,
      .figures = {{89, 93, 1.05}, {89, 92, 1.05}}},
+    {"stride 4096, D=128, n=512", "fused", "interleaved-512-d128", WARM, NEIGHBOUR,
+     .figures = {{-6, -3, 1}, {-6, -3, 1}}, .neighbour = "square-512-d128"},
     {"prefill D=128, n=1024", "fused", "square-1024-d128", WARM, FMA,
      .figures = {{89, 93, 1.05}, {89, 92, 1.05}}},
+    {"score deviation 30, D=128", "fused", "square-1024-d128", WARM, EASY,
+     .figures = {{-2, 0, 0}, {-2, 0, 0}}, .data = "large30"},
+    {"rising rows, D=128", "fused", "square-1024-d128", WARM, EASY,
+     .figures = {{-2, 0, 0}, {-2, 0, 0}}, .data = "rising"},
+    {"D=96, n=1024", "fused", "square-1024-d96", WARM, NEIGHBOUR,
+     .figures = {{-6, 0, 1}, {-6, 0, 1}}, .neighbour = "square-1024-d128"},
+    {"D=256, n=1024", "fused", "square-1024-d256", WARM, NEIGHBOUR,
+     .figures = {{-6, 0, 1}, {-6, 0, 1}}, .neighbour = "square-1024-d128"},
+    {"stride 1024, D=128, n=1024", "fused", "interleaved-1024-d128", WARM, NEIGHBOUR,
+     .figures = {{-6, -3, 1}, {-6, -3, 1}}, .neighbour = "square-1024-d128"},
     {"prefill D=64, n=128", "fused", "square-128-d64", WARM, FMA,
      .figures = {{85, 90, 1.1}, {84, 88, 1.05}}},
     {"prefill D=64, n=512", "fused", "square-512-d64", WARM, FMA,
      .figures = {{87, 91, 1.1}, {87, 90, 1.05}}},
+    {"stride 4096, D=64, n=512", "fused", "interleaved-512-d64", WARM, NEIGHBOUR,
+     .figures = {{-6, -3, 1}, {-6, -3, 1}}, .neighbour = "square-512-d64"},
     {"prefill D=64, n=1024", "fused", "square-1024-d64", WARM, FMA,
      .figures = {{87, 91, 1.1}, {87, 90, 1.05}}},
+    {"score deviation 30, D=64", "fused", "square-1024-d64", WARM, EASY,
+     .figures = {{-2, 0, 0}, {-2, 0, 0}}, .data = "large30"},
+    {"rising rows, D=64", "fused", "square-1024-d64", WARM, EASY,
+     .figures = {{-2, 0, 0}, {-2, 0, 0}}, .data = "rising"},
+    {"D=40, n=1024", "fused", "square-1024-d40", WARM, NEIGHBOUR,
+     .figures = {{-6, 0, 1}, {-6, 0, 1}}, .neighbour = "square-1024-d64"},
+    {"D=72, n=1024", "fused", "square-1024-d72", WARM, NEIGHBOUR,
+     .figures = {{-6, 0, 1}, {-6, 0, 1}}, .neighbour = "square-1024-d64"},
+    {"D=80, n=1024", "fused", "square-1024-d80", WARM, NEIGHBOUR,
+     .figures = {{-6, 0, 1}, {-6, 0, 1}}, .neighbour = "square-1024-d64"},
+    {"stride 1024, D=64, n=1024", "fused", "interleaved-1024-d64", WARM, NEIGHBOUR,
+     .figures = {{-6, -3, 1}, {-6, -3, 1}}, .neighbour = "square-1024-d64"},
     {"causal D=128, n=128", "fused", "causal-128-d128", WARM, FMA,
      .figures = {{73, 77, 1.7}, {76, 80, 1.7}}},
     {"causal D=128, n=512", "fused", "causal-512-d128", WARM, FMA,
@@ -112,59 +141,28 @@ static const sattn_goal goals[] = {
      .figures = {{80, 90, 1.4}, {80, 90, 1.4}}, .level = L2},
     {"grid 1 x 1000, D=512", "fused", "grid-1x1000", WARM, READ,
      .figures = {{80, 90, 1}, {80, 90, 1}}, .level = L3},
-    /* ---- hard numbers, other widths, strides: behind the easy neighbour */
-    {"score deviation 30, D=128", "fused", "square-1024-d128", WARM, EASY,
-     .figures = {{-2, 0, 0}, {-2, 0, 0}}, .data = "large30"},
-    {"rising rows, D=128", "fused", "square-1024-d128", WARM, EASY,
-     .figures = {{-2, 0, 0}, {-2, 0, 0}}, .data = "rising"},
-    {"score deviation 30, D=64", "fused", "square-1024-d64", WARM, EASY,
-     .figures = {{-2, 0, 0}, {-2, 0, 0}}, .data = "large30"},
-    {"rising rows, D=64", "fused", "square-1024-d64", WARM, EASY,
-     .figures = {{-2, 0, 0}, {-2, 0, 0}}, .data = "rising"},
-    {"D=40, n=1024", "fused", "square-1024-d40", WARM, NEIGHBOUR,
-     .figures = {{-6, 0, 1}, {-6, 0, 1}}, .neighbour = "square-1024-d64"},
-    {"D=72, n=1024", "fused", "square-1024-d72", WARM, NEIGHBOUR,
-     .figures = {{-6, 0, 1}, {-6, 0, 1}}, .neighbour = "square-1024-d64"},
-    {"D=80, n=1024", "fused", "square-1024-d80", WARM, NEIGHBOUR,
-     .figures = {{-6, 0, 1}, {-6, 0, 1}}, .neighbour = "square-1024-d64"},
-    {"D=96, n=1024", "fused", "square-1024-d96", WARM, NEIGHBOUR,
-     .figures = {{-6, 0, 1}, {-6, 0, 1}}, .neighbour = "square-1024-d128"},
-    {"D=256, n=1024", "fused", "square-1024-d256", WARM, NEIGHBOUR,
-     .figures = {{-6, 0, 1}, {-6, 0, 1}}, .neighbour = "square-1024-d128"},
-    {"row stride 1024, D=128, n=1024", "fused", "interleaved-1024-d128", WARM, NEIGHBOUR,
-     .figures = {{-6, -3, 1}, {-6, -3, 1}}, .neighbour = "square-1024-d128"},
-    {"row stride 1024, D=64, n=1024", "fused", "interleaved-1024-d64", WARM, NEIGHBOUR,
-     .figures = {{-6, -3, 1}, {-6, -3, 1}}, .neighbour = "square-1024-d64"},
-    {"row stride 4096, D=128, n=512", "fused", "interleaved-512-d128", WARM, NEIGHBOUR,
-     .figures = {{-6, -3, 1}, {-6, -3, 1}}, .neighbour = "square-512-d128"},
-    {"row stride 4096, D=64, n=512", "fused", "interleaved-512-d64", WARM, NEIGHBOUR,
-     .figures = {{-6, -3, 1}, {-6, -3, 1}}, .neighbour = "square-512-d64"},
     /* ---- decode */
-    {"decode MHA D=64, DRAM", "fused", "decode-h12-4096-d64", COLD, READ,
-     .figures = {{84, 92, 1.05}, {79, 87, 1.05}}},
-    {"decode MHA D=128, DRAM", "fused", "decode-h8-4096-d128", COLD, READ,
-     .figures = {{80, 88, 1}, {75, 83, 1}}},
     {"decode MHA D=64, L3", "fused", "decode-h8-2048-d64", WARM, READ,
      .figures = {{85, 90, 1}, {80, 85, 1}}, .level = L3},
     {"decode MHA D=128, L3", "fused", "decode-h8-1024-d128", WARM, READ,
      .figures = {{86, 92, 1}, {81, 87, 1}}, .level = L3},
-    {"decode GQA 4:1, DRAM", "fused", "decode-gqa4-4096", COLD, READ,
-     .figures = {{82, 92, 1.8}, {80, 0, 1.8}}},
-    {"decode GQA 4:1, 32 MB", "fused", "decode-gqa4-4096", WARM, READ,
-     .figures = {{80, 90, 1}, {80, 0, 1}}},
     {"decode GQA 4:1, L3", "fused", "decode-gqa4-1024", WARM, READ,
      .figures = {{72, 78, 1.8}, {80, 0, 1.8}}, .level = L3},
+    {"decode GQA 4:1, 32 MB", "fused", "decode-gqa4-4096", WARM, READ,
+     .figures = {{80, 90, 1}, {80, 0, 1}}},
+    {"decode MHA D=128, DRAM", "fused", "decode-h8-4096-d128", COLD, READ,
+     .figures = {{80, 88, 1}, {75, 83, 1}}},
     {"decode GQA 7:1, DRAM", "fused", "decode-gqa7-4096", COLD, READ,
      .figures = {{74, 85, 1}, {80, 0, 1}}},
     {"decode GQA 8:1, DRAM", "fused", "decode-gqa8-4096", COLD, READ,
      .figures = {{74, 85, 1}, {80, 0, 1}}},
     /* ---- the three pieces */
-    {"softmax of 1024 columns", "softmax", "lines-4x1024", WARM, PER_CYCLE,
+    {"softmax, 48 rows of 1024", "softmax", "lines-48x1024", WARM, PER_CYCLE,
      .figures = {{1.8, 2.1, 0}, {0.9, 1.05, 0}}},
-    {"softmax of 197 columns", "softmax", "lines-64x197", WARM, NS,
-     .figures = {{0.18, 0.165, 0}, {0.36, 0.33, 0}}},
-    {"softmax of 49 columns", "softmax", "lines-64x49", WARM, NS,
-     .figures = {{0.2, 0.175, 0}, {0.4, 0.35, 0}}},
+    {"softmax, 256 rows of 197", "softmax", "lines-256x197", WARM, TIME,
+     .figures = {{180, 165, 0}, {360, 330, 0}}},
+    {"softmax, 1024 rows of 49", "softmax", "lines-1024x49", WARM, TIME,
+     .figures = {{200, 175, 0}, {400, 350, 0}}},
     {"scores alone D=128, n=512", "qk", "square-512-d128", WARM, FMA,
      .figures = {{95, 98, 0}, {94, 0, 0}}},
     {"scores alone D=128, n=1024", "qk", "square-1024-d128", WARM, FMA,
@@ -181,18 +179,22 @@ static const sattn_goal goals[] = {
      .figures = {{93, 97, 0}, {93, 0, 0}}},
     {"AV alone D=64, n=1024", "av", "square-1024-d64", WARM, FMA,
      .figures = {{93, 97, 0}, {93, 0, 0}}},
-    /* ---- two threads */
-    {"2 threads, n=1024, 12 heads, D=64", "fused", "square-1024-d64-h12", WARM, SPEEDUP,
+    /* ---- two threads, which come last, and one in the same jobs */
+    {"2 threads, 12 heads, D=64", "fused", "square-1024-d64-h12", WARM, SPEEDUP,
      .figures = {{1.87, 1.95, 0}, {1.87, 1.95, 0}}, .threads = 2},
-    {"2 threads, n=1024, 8 heads, D=128", "fused", "square-1024-d128-h8", WARM, SPEEDUP,
+    {"2 threads, 8 heads, D=128", "fused", "square-1024-d128-h8", WARM, SPEEDUP,
      .figures = {{1.87, 1.95, 0}, {1.87, 1.95, 0}}, .threads = 2},
-    {"2 threads, n=1024, 1 head, D=64", "fused", "square-1024-d64-h1", WARM, SPEEDUP,
+    {"2 threads, 1 head, D=64", "fused", "square-1024-d64-h1", WARM, SPEEDUP,
      .figures = {{1.8, 1.95, 0}, {1.8, 1.95, 0}}, .threads = 2},
-    {"2 threads, n=1024, 1 head, D=128", "fused", "square-1024-d128-h1", WARM, SPEEDUP,
+    {"2 threads, 1 head, D=128", "fused", "square-1024-d128-h1", WARM, SPEEDUP,
      .figures = {{1.8, 1.95, 0}, {1.8, 1.95, 0}}, .threads = 2},
-    {"2 threads, decode MHA D=64, DRAM", "fused", "decode-h12-4096-d64", COLD, READ,
+    {"decode MHA D=64, DRAM", "fused", "decode-h12-4096-d64", COLD, READ,
+     .figures = {{84, 92, 1.05}, {79, 87, 1.05}}},
+    {"2 threads, MHA D=64, DRAM", "fused", "decode-h12-4096-d64", COLD, READ,
      .figures = {{80, 88, 0}, {80, 88, 0}}, .threads = 2},
-    {"2 threads, decode GQA 4:1, DRAM", "fused", "decode-gqa4-4096", COLD, READ,
+    {"decode GQA 4:1, DRAM", "fused", "decode-gqa4-4096", COLD, READ,
+     .figures = {{82, 92, 1.8}, {80, 0, 1.8}}},
+    {"2 threads, GQA 4:1, DRAM", "fused", "decode-gqa4-4096", COLD, READ,
      .figures = {{80, 88, 0}, {80, 88, 0}}, .threads = 2},
 };
 /* clang-format on */
@@ -207,4 +209,31 @@ const char *sattn_goal_isa(int isa)
 {
     static const char *const names[SATTN_GOAL_ISAS] = {"avx512", "avx2"};
     return names[isa];
+}
+
+const char *sattn_goal_unit(sattn_goal_measure measure)
+{
+    switch (measure) {
+    case SATTN_GOAL_FMA:
+    case SATTN_GOAL_READ:
+        return "%";
+    case SATTN_GOAL_EASY:
+    case SATTN_GOAL_NEIGHBOUR:
+        return "points";
+    case SATTN_GOAL_PER_CYCLE:
+        return "elements/cycle";
+    case SATTN_GOAL_TIME:
+        return "ps/element";
+    case SATTN_GOAL_SPEEDUP:
+        break;
+    }
+    return "x";
+}
+
+void sattn_goal_print(const sattn_goal_figures *figures, char *text, size_t size)
+{
+    if (figures->stretch < 0 || figures->stretch > 0)
+        snprintf(text, size, "%.4g/%.4g", figures->goal, figures->stretch);
+    else
+        snprintf(text, size, "%.4g", figures->goal);
 }

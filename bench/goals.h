@@ -18,7 +18,7 @@ typedef enum sattn_goal_measure {
     SATTN_GOAL_EASY,      /* points of FMA share above (below: negative) the job's easy data */
     SATTN_GOAL_NEIGHBOUR, /* points of FMA share above another shape's */
     SATTN_GOAL_PER_CYCLE, /* elements per cycle */
-    SATTN_GOAL_NS,        /* nanoseconds per element: the less the better */
+    SATTN_GOAL_TIME,      /* picoseconds per element: the less the better */
     SATTN_GOAL_SPEEDUP,   /* over one thread */
 } sattn_goal_measure;
 
@@ -53,5 +53,12 @@ const sattn_goal *sattn_goals(size_t *count);
 
 /* "avx512", "avx2" */
 const char *sattn_goal_isa(int isa);
+
+/* "%", "points", "elements/cycle", "ps/element", "x" */
+const char *sattn_goal_unit(sattn_goal_measure measure);
+
+/* "87/91", or "87" where there is no stretch: no more digits than the table has. */
+enum { SATTN_GOAL_TEXT_SIZE = 32 };
+void sattn_goal_print(const sattn_goal_figures *figures, char *text, size_t size);
 
 #endif

@@ -155,6 +155,11 @@ static bool written_in_place(const char *path)
 #endif
 }
 
+bool sattn_result_is_replaced(const char *path)
+{
+    return !written_in_place(path);
+}
+
 static void partial_path(const char *path, char partial[PATH_SIZE])
 {
 #if defined(__unix__) || defined(__APPLE__)

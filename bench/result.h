@@ -29,6 +29,8 @@ bool sattn_result_check_path(const char *path, char *error, size_t error_size);
 /* Writes the document beside `path` and renames it, so that no half file is ever seen there. What
  * exists and is no regular file (a pipe, /dev/stdout) is written in place. */
 bool sattn_result_write(const json_t *document, const char *path, char *error, size_t error_size);
+/* Whether a second document takes the place of the first one there, as it does in a file. */
+bool sattn_result_is_replaced(const char *path);
 /* To an open stream; false if that failed. */
 bool sattn_result_print(const json_t *document, FILE *file);
 

@@ -7,9 +7,10 @@
 
 typedef enum sattn_exit {
     SATTN_EXIT_GOOD = 0,
-    SATTN_EXIT_FAILED = 1,  /* a check or a kernel failed, or a result could not be written */
-    SATTN_EXIT_USAGE = 2,   /* wrong usage, or input that cannot be read */
-    SATTN_EXIT_NOTHING = 3, /* nothing was selected or compared */
+    SATTN_EXIT_FAILED = 1,   /* a check or a kernel failed, or a result could not be written */
+    SATTN_EXIT_USAGE = 2,    /* wrong usage, or input that cannot be read */
+    SATTN_EXIT_NOTHING = 3,  /* nothing was selected or compared */
+    SATTN_EXIT_SIGNAL = 128, /* and the signal's number: ended early, as shells say it */
 } sattn_exit;
 
 typedef int sattn_verb_fn(int argc, char **argv);

@@ -5,7 +5,8 @@
 find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
 set(cmocka_tests dispatch dispatch_tables shares api types steps chain npy verify verify_attention verify_sample verify_steps verify_float oracle inputs visibility)
 if(SATTN_BENCH)
-  list(APPEND cmocka_tests autovec check crew environment_facts goals limits measure pin result shapes statistics workload)
+  list(APPEND cmocka_tests autovec check crew environment_facts goals goals_marks limits measure pin result shapes statistics
+       stop workload)
 endif()
 if(SATTN_CMOCKA_LIBRARY)
   foreach(name IN LISTS cmocka_tests)
@@ -27,13 +28,14 @@ if(SATTN_CMOCKA_LIBRARY)
                           goals info info_json info_text names shapes workload workload_inputs workload_pairs
                           ops/array ops/attention ops/av ops/levels ops/ops ops/peers ops/qk ops/sample ops/softmax)
       target_sources(test_goals PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
+      target_sources(test_goals_marks PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
     endforeach()
     target_sources(test_shapes PRIVATE ${PROJECT_SOURCE_DIR}/bench/shapes.c)
     foreach(name IN ITEMS bench_call bench_data bench_peers workload workload_inputs workload_pairs
                           ops/array ops/attention ops/av ops/ops ops/qk ops/sample ops/softmax)
       target_sources(test_workload PRIVATE ${PROJECT_SOURCE_DIR}/bench/${name}.c)
     endforeach()
-    foreach(name IN ITEMS goals workload)
+    foreach(name IN ITEMS goals goals_marks workload)
       target_link_libraries(test_${name} PRIVATE sattn_peers)
     endforeach()
     foreach(part IN ITEMS names check_baseline check_json check_options check_problem check_report check_run

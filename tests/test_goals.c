@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_goals.c: the table of goals names what exists, preset limits runs what the table is about,
- * and the mark of a goal follows from the numbers of its rows. */
+ * test_goals.c: the table of goals names what exists, and preset limits runs what the table is
+ * about. */
 #include "bench/bench_goals.h"
 #include "bench/verbs.h"
 
@@ -11,17 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static const sattn_bench_op *op_of(const sattn_goal *goal)
-{
-    size_t n_ops;
-    const sattn_bench_op *const ops = sattn_bench_ops(&n_ops);
-    for (size_t o = 0; o < n_ops; ++o)
-        if (strcmp(ops[o].name, goal->op) == 0)
-            return &ops[o];
-    fail_msg("%s: no op %s", goal->workload, goal->op);
-    return NULL;
-}
 
 /* ---- the table */
 
@@ -37,7 +26,9 @@ static void test_table(void **state)
         for (size_t other = 0; other < g; ++other)
             assert_string_not_equal(goal->workload, goals[other].workload);
         assert_non_null(shape);
-        assert_int_equal(op_of(goal)->task->takes_arrays, shape->is_array);
+        const sattn_bench_op *const op = sattn_bench_op_by_name(goal->op);
+        assert_non_null(op);
+        assert_int_equal(op->task->takes_arrays, shape->is_array);
         assert_true(goal->cache == SATTN_WARM || goal->cache == SATTN_COLD);
         assert_true((goal->measure == SATTN_GOAL_EASY) == (goal->data != NULL));
         assert_true((goal->measure == SATTN_GOAL_NEIGHBOUR) == (goal->neighbour != NULL));
@@ -60,7 +51,7 @@ static void test_figures(void **state)
         for (int isa = 0; isa < SATTN_GOAL_ISAS; ++isa) {
             const sattn_goal_figures *const f = &goals[g].figures[isa];
             const bool has_stretch = f->stretch < 0 || f->stretch > 0;
-            const bool is_less_better = goals[g].measure == SATTN_GOAL_NS;
+            const bool is_less_better = goals[g].measure == SATTN_GOAL_TIME;
             assert_true(f->goal < 0 || f->goal > 0);
             assert_true(!has_stretch ||
                         (is_less_better ? f->stretch < f->goal : f->stretch > f->goal));
@@ -124,7 +115,7 @@ static void test_jobs(void **state)
             const sattn_goal_result r = sattn_goal_judge(&goals[g], isa, &list, &caches);
             assert_non_null(r.row);
             assert_int_equal(r.row->threads, goals[g].threads ? goals[g].threads : 1);
-            assert_int_equal(r.mark, SATTN_MARK_NOT_HERE); /* nothing has been run */
+            assert_int_equal(r.mark, SATTN_MARK_NOT_ASKED); /* nothing has been run */
             assert_true(!goals[g].neighbour || r.other);
         }
     bool had_several = false;
@@ -142,6 +133,58 @@ static void test_jobs(void **state)
     sattn_bench_jobs_free(&list);
 }
 
+/* Each goal's line is due once, when the last of its jobs is done; all are due in the end. */
+static void test_ends(void **state)
+{
+    (void)state;
+    size_t n, n_ended = 0;
+    const sattn_goal *const goals = sattn_goals(&n);
+    if (!levels_built())
+        skip();
+    sattn_bench_jobs list = select_with(NULL, 2, false);
+    for (size_t j = 0; j < list.count; ++j) {
+        assert_false(list.jobs[j].is_done);
+        for (size_t g = 0; g < n; ++g)
+            assert_false(sattn_goal_is_ended_by(&goals[g], &list, j));
+        list.jobs[j].is_done = true;
+        for (size_t g = 0; g < n; ++g) {
+            if (!sattn_goal_is_ended_by(&goals[g], &list, j))
+                continue;
+            const sattn_caches caches = {0};
+            const sattn_goal_result r = sattn_goal_judge(&goals[g], 0, &list, &caches);
+            assert_int_equal(r.mark, SATTN_MARK_NOT_HERE); /* done without a number */
+            ++n_ended;
+        }
+    }
+    assert_int_equal(n_ended, n);
+    sattn_bench_jobs_free(&list);
+}
+
+/* All jobs take less than ten minutes if each takes what it gets, or the first one far more; a
+ * few rows do not take for ever. */
+static void test_seconds(void **state)
+{
+    (void)state;
+    if (!levels_built())
+        skip();
+    for (int peers = 0; peers < 2; ++peers)
+        for (int late = 0; late < 2; ++late) {
+            sattn_bench_jobs list = select_with(NULL, 2, peers == 1);
+            double passed = 0;
+            for (size_t j = 0; j < list.count; ++j) {
+                const double part = sattn_bench_goals_seconds(&list, j, passed);
+                assert_true(part > 0.3 * (double)list.jobs[j].n_rows);
+                passed += late && j == 0 ? 100 : part;
+            }
+            assert_true(passed > 480 && passed < 570);
+            sattn_bench_jobs_free(&list);
+        }
+    sattn_bench_jobs few = select_with("/vit-b32-50/", 1, false);
+    assert_true(sattn_bench_goals_seconds(&few, 0, 0) < 10);
+    assert_true(sattn_bench_goals_seconds(&few, 0, 1e6) == 0);
+    sattn_bench_jobs_free(&few);
+}
+
 static void test_filter(void **state)
 {
     (void)state;
@@ -155,6 +198,16 @@ static void test_filter(void **state)
     list = select_with("nothing-is-called-so", 1, false);
     assert_int_equal(list.count, 0);
     sattn_bench_jobs_free(&list);
+}
+
+/* How many levels peers with such a cap (of those without one) can stand beside here. */
+static size_t levels_with(bool has_cap)
+{
+    size_t n = 0;
+    const char *cap;
+    for (int isa = 0; isa < SATTN_GOAL_ISAS; ++isa)
+        n += sattn_peers_match(sattn_goal_isa(isa), &cap) && (cap != NULL) == has_cap;
+    return n;
 }
 
 /* Peers stand beside every kind of data, on one thread, for each level; without peers nowhere. */
@@ -177,193 +230,10 @@ static void test_peers(void **state)
                 assert_ptr_equal(variant->op, job->rows[0].variant->op);
             }
             for (int cap = 0; cap < SATTN_PEER_CAPS; ++cap)
-                assert_int_equal(count[cap], peers ? SATTN_PEERS * job->n_data : 0);
+                assert_int_equal(count[cap],
+                                 peers ? SATTN_PEERS * job->n_data * levels_with(cap == 1) : 0);
         }
         sattn_bench_jobs_free(&list);
-    }
-}
-
-/* ---- marks */
-
-static sattn_stat stat_at(double value)
-{
-    double samples[8];
-    for (int i = 0; i < 8; ++i)
-        samples[i] = value * (1 + 1e-4 * i);
-    return sattn_stat_of(samples, 8);
-}
-
-/* A row that has been measured, its share of the FMA loop being this. */
-static void set_share(sattn_bench_row *row, double share)
-{
-    row->state = SATTN_ROW_MEASURED;
-    for (int i = 0; i < SATTN_MEASURE_MAX_REFERENCES; ++i)
-        row->measured.share[i] = sattn_stat_of(NULL, 0);
-    row->kinds[0] = SATTN_LIMIT_FMA;
-    row->measured.share[0] = stat_at(share);
-}
-
-static sattn_mark mark_of(const sattn_goal *goal, int isa, const sattn_bench_jobs *list)
-{
-    const sattn_caches caches = {.l2_bytes = 1 << 20, .l3_bytes = 32 << 20};
-    return sattn_goal_judge(goal, isa, list, &caches).mark;
-}
-
-static sattn_bench_job one_job(sattn_bench_row *row, size_t n_rows, const char *shape, int isa)
-{
-    static const sattn_data data = {.name = "attention"};
-    const sattn_shape *const s = sattn_shape_by_name(shape);
-    for (size_t r = 0; r < n_rows; ++r) {
-        row[r].variant = sattn_level_variant("fused", sattn_goal_isa(isa));
-        row[r].threads = 1;
-    }
-    return (sattn_bench_job){.shape = s,
-                             .task = &sattn_task_attention,
-                             .data = &data,
-                             .n_data = 1,
-                             .cache = SATTN_WARM,
-                             .rows = row,
-                             .n_rows = n_rows};
-}
-
-static void test_marks_of_shares(void **state)
-{
-    (void)state;
-    if (!levels_built())
-        skip();
-    const sattn_goal goal = {.workload = "w",
-                             .op = "fused",
-                             .shape = "square-1024-d64",
-                             .cache = SATTN_WARM,
-                             .measure = SATTN_GOAL_FMA,
-                             .figures = {{80, 90, 0}, {70, 0, 0}}};
-    const struct {
-        double share;
-        int isa;
-        sattn_mark mark;
-    } cases[] = {{0.79, 0, SATTN_MARK_BELOW},   {0.801, 0, SATTN_MARK_REACHED},
-                 {0.95, 0, SATTN_MARK_STRETCH}, {0.69, 1, SATTN_MARK_BELOW},
-                 {0.71, 1, SATTN_MARK_REACHED}, {0.99, 1, SATTN_MARK_REACHED}};
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
-        sattn_bench_row row = {.state = SATTN_ROW_PENDING};
-        sattn_bench_job job = one_job(&row, 1, goal.shape, cases[c].isa);
-        const sattn_bench_jobs list = {&job, 1};
-        set_share(&row, cases[c].share);
-        assert_int_equal(mark_of(&goal, cases[c].isa, &list), cases[c].mark);
-        assert_int_equal(mark_of(&goal, 1 - cases[c].isa, &list),
-                         (sattn_level_variant("fused", sattn_goal_isa(1 - cases[c].isa))->needs &
-                          ~sattn_cpu_this()->usable)
-                             ? SATTN_MARK_NOT_HERE
-                             : SATTN_MARK_NOT_ASKED);
-        row.state = SATTN_ROW_FAILED;
-        assert_int_equal(mark_of(&goal, cases[c].isa, &list), SATTN_MARK_NOT_HERE);
-    }
-}
-
-/* Open where the interval has the goal in it, wide where the rounds do not agree. */
-static void test_open_and_wide(void **state)
-{
-    (void)state;
-    if (!levels_built())
-        skip();
-    const sattn_goal goal = {.workload = "w",
-                             .op = "fused",
-                             .shape = "square-1024-d64",
-                             .cache = SATTN_WARM,
-                             .measure = SATTN_GOAL_FMA,
-                             .figures = {{80, 0, 0}, {80, 0, 0}}};
-    sattn_bench_row row = {.state = SATTN_ROW_PENDING};
-    sattn_bench_job job = one_job(&row, 1, goal.shape, 0);
-    const sattn_bench_jobs list = {&job, 1};
-    const sattn_caches caches = {0};
-    set_share(&row, 0.9);
-    sattn_goal_result r = sattn_goal_judge(&goal, 0, &list, &caches);
-    assert_true(!r.is_open && !r.is_wide);
-    double samples[8] = {0.5, 0.6, 0.7, 0.79, 0.81, 0.9, 0.95, 0.99};
-    row.measured.share[0] = sattn_stat_of(samples, 8);
-    r = sattn_goal_judge(&goal, 0, &list, &caches);
-    assert_true(r.is_open && r.is_wide && r.mark == SATTN_MARK_REACHED);
-}
-
-/* Distances are to the neighbour, in points of share; without it there is nothing to say. */
-static void test_marks_of_points(void **state)
-{
-    (void)state;
-    if (!levels_built())
-        skip();
-    const sattn_goal goal = {.workload = "w",
-                             .op = "fused",
-                             .shape = "square-1024-d40",
-                             .cache = SATTN_WARM,
-                             .measure = SATTN_GOAL_NEIGHBOUR,
-                             .neighbour = "square-1024-d64",
-                             .figures = {{-6, -3, 0}, {-6, -3, 0}}};
-    sattn_bench_row rows[2] = {{.state = SATTN_ROW_PENDING}};
-    sattn_bench_job jobs[2] = {one_job(&rows[0], 1, goal.shape, 0),
-                               one_job(&rows[1], 1, goal.neighbour, 0)};
-    const sattn_bench_jobs both = {jobs, 2}, alone = {jobs, 1};
-    set_share(&rows[0], 0.80);
-    set_share(&rows[1], 0.84);
-    assert_int_equal(mark_of(&goal, 0, &both), SATTN_MARK_REACHED);
-    assert_int_equal(mark_of(&goal, 0, &alone), SATTN_MARK_NOT_HERE);
-    set_share(&rows[1], 0.81);
-    assert_int_equal(mark_of(&goal, 0, &both), SATTN_MARK_STRETCH);
-    set_share(&rows[1], 0.90);
-    assert_int_equal(mark_of(&goal, 0, &both), SATTN_MARK_BELOW);
-}
-
-/* A figure for one level of cache is no figure for another. */
-static void test_levels_of_cache(void **state)
-{
-    (void)state;
-    if (!levels_built())
-        skip();
-    sattn_goal goal = {.workload = "w",
-                       .op = "fused",
-                       .shape = "square-1024-d64",
-                       .cache = SATTN_WARM,
-                       .measure = SATTN_GOAL_FMA,
-                       .figures = {{50, 0, 0}, {50, 0, 0}}};
-    sattn_bench_row row = {.state = SATTN_ROW_PENDING};
-    sattn_bench_job job = one_job(&row, 1, goal.shape, 0);
-    const sattn_bench_jobs list = {&job, 1};
-    set_share(&row, 0.8);
-    const struct {
-        double bytes;
-        bool is_l2, is_l3;
-    } cases[] = {{1 << 19, true, false}, {1 << 21, false, true}, {1 << 25, false, false}};
-    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c) {
-        row.whole.kv_bytes = cases[c].bytes;
-        goal.level = SATTN_GOAL_ANYWHERE;
-        assert_int_equal(mark_of(&goal, 0, &list), SATTN_MARK_REACHED);
-        goal.level = SATTN_GOAL_L2;
-        assert_int_equal(mark_of(&goal, 0, &list) == SATTN_MARK_REACHED, cases[c].is_l2);
-        goal.level = SATTN_GOAL_L3;
-        assert_int_equal(mark_of(&goal, 0, &list) == SATTN_MARK_REACHED, cases[c].is_l3);
-    }
-}
-
-/* At avx2 what limits decides, at avx512 the read loop alone. */
-static void test_tighter_bound(void **state)
-{
-    (void)state;
-    if (!levels_built())
-        skip();
-    const sattn_goal goal = {.workload = "w",
-                             .op = "fused",
-                             .shape = "square-1024-d64",
-                             .cache = SATTN_WARM,
-                             .measure = SATTN_GOAL_READ,
-                             .figures = {{80, 0, 0}, {80, 0, 0}}};
-    for (int isa = 0; isa < SATTN_GOAL_ISAS; ++isa) {
-        sattn_bench_row row = {.state = SATTN_ROW_PENDING};
-        sattn_bench_job job = one_job(&row, 1, goal.shape, isa);
-        const sattn_bench_jobs list = {&job, 1};
-        set_share(&row, 0.9);
-        row.kinds[3] = SATTN_LIMIT_READ;
-        row.measured.share[3] = stat_at(0.6);
-        assert_int_equal(mark_of(&goal, isa, &list),
-                         isa == 1 ? SATTN_MARK_REACHED : SATTN_MARK_BELOW);
     }
 }
 
@@ -395,12 +265,11 @@ static void test_level_variants(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),           cmocka_unit_test(test_figures),
-        cmocka_unit_test(test_neighbours),      cmocka_unit_test(test_jobs),
-        cmocka_unit_test(test_filter),          cmocka_unit_test(test_marks_of_shares),
-        cmocka_unit_test(test_open_and_wide),   cmocka_unit_test(test_marks_of_points),
-        cmocka_unit_test(test_levels_of_cache), cmocka_unit_test(test_tighter_bound),
-        cmocka_unit_test(test_level_variants),  cmocka_unit_test(test_peers),
+        cmocka_unit_test(test_table),          cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_neighbours),     cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_ends),           cmocka_unit_test(test_seconds),
+        cmocka_unit_test(test_filter),         cmocka_unit_test(test_peers),
+        cmocka_unit_test(test_level_variants),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

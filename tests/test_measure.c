@@ -177,6 +177,11 @@ static int rounds_with(const sattn_measure_options *options, void (*call)(void *
     return rounds;
 }
 
+static bool always(void)
+{
+    return true;
+}
+
 static void test_number_of_rounds(void **state)
 {
     (void)state;
@@ -188,6 +193,8 @@ static void test_number_of_rounds(void **state)
     assert_int_equal(rounds_with(&options, count), 9);
     options = (sattn_measure_options){.budget_s = 1e9, .window_s = 20e-6, .max_rounds = 12};
     assert_int_equal(rounds_with(&options, count), 12);
+    options.is_stopped = always; /* what was begun is still worth a result */
+    assert_int_equal(rounds_with(&options, count), 5);
     /* one call takes longer than budget and window together */
     options = (sattn_measure_options){.budget_s = 1e-6, .window_s = 1e-6};
     assert_int_equal(rounds_with(&options, count_slowly), 5);

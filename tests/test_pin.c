@@ -16,7 +16,10 @@
 
 #include <ftw.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MOST_CPUS = 8192, PATH_SIZE = 256 };
 
@@ -81,6 +84,30 @@ static void test_given_cpu(void **state)
         expect_affinity(before);
     }
     CPU_FREE(before);
+}
+
+/* Another process follows this thread. It is ended before anything is claimed. */
+static void test_copy(void **state)
+{
+    (void)state;
+    sattn_pin pin;
+    cpu_set_t *const its = affinity_now();
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        pause();
+        _exit(0);
+    }
+    const bool is_bound = sattn_pin_begin(&pin, -1, NULL);
+    const bool is_copied = sattn_affinity_copy(child);
+    const bool is_read = sched_getaffinity(child, CPU_ALLOC_SIZE(MOST_CPUS), its) == 0;
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_true(is_bound && is_copied && is_read);
+    expect_affinity(its);
+    assert_false(sattn_affinity_copy(child)); /* nobody is there any more */
+    CPU_FREE(its);
+    sattn_pin_end(&pin);
 }
 
 static void test_no_such_cpu(void **state)
@@ -163,9 +190,8 @@ static void test_fastest_cpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chosen_cpu),
-        cmocka_unit_test(test_given_cpu),
-        cmocka_unit_test(test_no_such_cpu),
+        cmocka_unit_test(test_chosen_cpu),  cmocka_unit_test(test_given_cpu),
+        cmocka_unit_test(test_copy),        cmocka_unit_test(test_no_such_cpu),
         cmocka_unit_test(test_fastest_cpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,15 @@ int sattn_affinity_only_cpu(void)
     return found;
 }
 
+bool sattn_affinity_copy(pid_t process)
+{
+    cpu_set_t *const allowed = allowed_cpus();
+    const bool copied =
+        allowed != NULL && sched_setaffinity(process, CPU_ALLOC_SIZE(MOST_CPUS), allowed) == 0;
+    CPU_FREE(allowed);
+    return copied;
+}
+
 /* Greater is faster, comparable within one machine only; 0 where the system does not say. */
 static int64_t cpu_rank(const char *root, int cpu)
 {
@@ -187,6 +196,12 @@ int sattn_affinity_count(int unknown)
 int sattn_affinity_only_cpu(void)
 {
     return -1;
+}
+
+bool sattn_affinity_copy(pid_t process)
+{
+    (void)process;
+    return false;
 }
 
 int sattn_pin_choose(int n, int *cpus, const char *root)

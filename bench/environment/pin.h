@@ -5,6 +5,7 @@
 #define SATTN_BENCH_ENVIRONMENT_PIN_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 enum { SATTN_PIN_MOST = 1024 }; /* threads to choose CPUs for */
 
@@ -12,6 +13,9 @@ enum { SATTN_PIN_MOST = 1024 }; /* threads to choose CPUs for */
 int sattn_affinity_count(int unknown);
 /* The only CPU that it may run on; -1: there are several, or the system does not say. */
 int sattn_affinity_only_cpu(void);
+
+/* Lets another process run where the calling thread may; false: the system refuses. */
+bool sattn_affinity_copy(pid_t process);
 
 /* Chooses CPUs for `n` threads among those the calling thread may run on: one of each core before a
  * second of any, of the highest maximum frequency (hybrid CPUs), then the highest number (low

@@ -48,6 +48,8 @@ typedef struct sattn_measure_options {
     /* If not NULL, called between rounds with the share of the work that is done, in [0, 1]. */
     void (*progress)(void *context, double done);
     void *progress_context;
+    /* If not NULL, asked between rounds: true ends the measurement as soon as it has min_rounds. */
+    bool (*is_stopped)(void);
 } sattn_measure_options;
 
 typedef enum sattn_measure_status {

@@ -189,6 +189,9 @@ void sattn_rounds_run(sattn_rounds *rounds, const sattn_measure_options *options
         const bool enough = rounds->made >= options->min_rounds && after_next > budget_ns;
         if (enough && !worth_going_on(rounds, options->min_rounds, after_next / budget_ns))
             break;
+        if (rounds->made >= options->min_rounds && options->is_stopped != NULL &&
+            options->is_stopped())
+            break;
         if (options->progress != NULL) {
             const double by_time = elapsed / budget_ns;
             const double by_rounds = (double)rounds->made / options->min_rounds;

@@ -12,24 +12,13 @@ enum { LEVEL_OPS = 4, LEVELS = 3 };
 static const char *const level_ops[LEVEL_OPS] = {"fused", "qk", "softmax", "av"};
 static const char *const level_isas[LEVELS] = {"avx512", "avx2", "neon"};
 
-static const sattn_bench_op *op_by_name(const char *name)
-{
-    size_t count;
-    const sattn_bench_op *const ops = sattn_bench_ops(&count);
-    for (size_t o = 0; o < count; ++o)
-        if (strcmp(ops[o].name, name) == 0)
-            return &ops[o];
-    return NULL;
-}
-
 static void make(sattn_variant *variant, const char *op, const sattn_isa *isa)
 {
-    *variant = (sattn_variant){.op = op_by_name(op),
+    *variant = (sattn_variant){.op = sattn_bench_op_by_name(op),
                                .needs = isa->needs,
                                .kind = SATTN_ROW_HAND,
                                .phases = SATTN_PHASE_ALL,
                                .isa = isa->name,
-                               .plan = strcmp(op, "fused") == 0 ? "fused" : NULL,
                                .note = "what the dispatcher takes"};
     snprintf(variant->name, sizeof variant->name, "%s_%s", op, isa->name);
 }

@@ -24,7 +24,7 @@ const sattn_bench_op *sattn_bench_ops(size_t *count)
     return ops;
 }
 
-static const sattn_bench_op *op_by_name(const char *name)
+const sattn_bench_op *sattn_bench_op_by_name(const char *name)
 {
     for (int o = 0; o < N_OPS; ++o)
         if (strcmp(ops[o].name, name) == 0)
@@ -67,7 +67,7 @@ static size_t n_variants;
 static void add_kernel(const sattn_kernel *kernel)
 {
     sattn_variant *const variant = &variants[n_variants++];
-    *variant = (sattn_variant){.op = op_by_name(sattn_op_name(kernel->op)),
+    *variant = (sattn_variant){.op = sattn_bench_op_by_name(sattn_op_name(kernel->op)),
                                .needs = kernel->needs,
                                .kind = kind_of(kernel),
                                .phases = kernel->phases,
@@ -100,7 +100,7 @@ static void add_chain(const sattn_isa *isa, sattn_row_kind kind)
         return;
     sattn_variant *const variant = &variants[n_variants++];
     const bool is_autovec = kind == SATTN_ROW_AUTOVEC;
-    *variant = (sattn_variant){.op = op_by_name("chain"),
+    *variant = (sattn_variant){.op = sattn_bench_op_by_name("chain"),
                                .needs = isa->needs,
                                .kind = kind,
                                .phases = is_autovec ? 0 : SATTN_PHASE_ALL,

@@ -47,8 +47,8 @@ typedef struct sattn_variant {
     sattn_row_kind kind;
     unsigned phases; /* in which it is ranked */
     int tile_rows;   /* query rows of its tiles, 0 if unknown */
-    /* As sattn_options takes them; "" or NULL: not given. The chain of a level is whatever the
-     * dispatcher makes of `isa`. */
+    /* As sattn_options takes them; "" or NULL: not given. The chain of a level, like a level's
+     * variant, is whatever the dispatcher makes of `isa`. */
     char kernels[160];
     const char *isa, *plan;
     const char *note;
@@ -90,6 +90,8 @@ extern const sattn_bench_task sattn_task_attention, sattn_task_qk, sattn_task_so
     sattn_task_av, sattn_task_exp, sattn_task_tanh;
 
 const sattn_bench_op *sattn_bench_ops(size_t *count);
+const sattn_bench_op *sattn_bench_op_by_name(const char *name); /* NULL: no such op */
+
 /* All variants of this build, usable here or not: kernels in the order of the registry, then
  * chains. */
 const sattn_variant *sattn_variants(size_t *count);
@@ -102,6 +104,11 @@ const sattn_variant *sattn_level_variant(const char *op, const char *isa);
 /* Another library's way of doing an op, by the names of both. `cap` is NULL for whatever it takes
  * here, or "avx2". NULL: peers have no such op. */
 const sattn_variant *sattn_peer_variant(const char *op, int peer, const char *cap);
+
+/* Whether other libraries can stand beside kernels of this level, and with which cap: the CPU's own
+ * highest level is what they take by themselves, whatever SATTN_ISA says, which they do not know.
+ */
+bool sattn_peers_match(const char *isa, const char **cap);
 
 /* The word of its ISA level. */
 const char *sattn_variant_isa(const sattn_variant *variant);

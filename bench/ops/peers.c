@@ -25,21 +25,27 @@ static sattn_features highest_level(void)
     return highest;
 }
 
+bool sattn_peers_match(const char *isa, const char **cap)
+{
+    const sattn_isa *const level = sattn_isa_by_name(isa);
+    const sattn_features highest = highest_level();
+    if (!level || (level->needs & ~highest))
+        return false;
+    *cap = level->needs == highest ? NULL : "avx2";
+    return !*cap || strcmp(isa, *cap) == 0;
+}
+
 static void make(sattn_variant *variant, const char *op, int peer, const char *cap)
 {
-    size_t count;
-    const sattn_bench_op *const ops = sattn_bench_ops(&count);
     const sattn_isa *const level = cap ? sattn_isa_by_name(cap) : NULL;
-    *variant = (sattn_variant){.needs = level ? level->needs : highest_level(),
+    *variant = (sattn_variant){.op = sattn_bench_op_by_name(op),
+                               .needs = level ? level->needs : highest_level(),
                                .kind = SATTN_ROW_LIBRARY,
                                .phases = SATTN_PHASE_ALL,
                                .plan = strcmp(op, "fused") == 0 ? "chain" : NULL,
                                .note = "another library",
                                .peer = peer_names[peer],
                                .cap = cap};
-    for (size_t o = 0; o < count; ++o)
-        if (strcmp(ops[o].name, op) == 0)
-            variant->op = &ops[o];
     snprintf(variant->name, sizeof variant->name, "%s%s%s", peer_names[peer], cap ? "_" : "",
              cap ? cap : "");
 }

@@ -5,6 +5,7 @@
  * keys up to its last row. Steps alone are cut in the same ways. */
 #include "bench/peers/compose.h"
 
+#include "bench/peers/compose_cut.h"
 #include "dispatch/team.h"
 
 #include <stdatomic.h>
@@ -12,93 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64, LINE = ALIGNMENT / (int)sizeof(float), PAGE = 1024 /* floats */ };
+enum { ALIGNMENT = 64 };
 
 static int64_t smaller(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* ---- rows of a head, or of all heads of a group */
-
-static bool is_stackable(const sattn_attention_args *args, int64_t stride_h, int64_t stride_t)
-{
-    return args->n_q == 1 || stride_h == args->n_q * stride_t;
-}
-
-bool sattn_compose_may_stack(sattn_compose_task task, const sattn_attention_args *args)
-{
-    if (args->causal && args->n_q > 1)
-        return false;
-    const bool has_q = task != SATTN_COMPOSE_AV, has_o = task != SATTN_COMPOSE_QK;
-    return (!has_q || is_stackable(args, args->q.stride_h, args->q.stride_t)) &&
-           (!has_o || is_stackable(args, args->o.stride_h, args->o.stride_t)) &&
-           (task != SATTN_COMPOSE_QK ||
-            is_stackable(args, args->scores_stride_h, args->scores_stride_t)) &&
-           (task != SATTN_COMPOSE_AV ||
-            is_stackable(args, args->scores_in_stride_h, args->scores_in_stride_t));
-}
-
-/* How a call is cut: `heads` matrices of `rows` rows per batch entry. */
-typedef struct cut {
-    int64_t heads, heads_per_kv; /* matrices, and how many of them share K and V */
-    int64_t heads_apart;         /* query heads from one matrix to the next */
-    int64_t rows, block, blocks;
-} cut;
-
-static cut cut_of(const sattn_compose *compose, const sattn_attention_args *args)
-{
-    const int64_t group = args->n_q_heads / args->n_kv_heads;
-    const bool stacked = compose->way.stack_group;
-    cut c = {.heads = stacked ? args->n_kv_heads : args->n_q_heads,
-             .heads_per_kv = stacked ? 1 : group,
-             .heads_apart = stacked ? group : 1,
-             .rows = stacked ? group * args->n_q : args->n_q};
-    c.block = compose->way.block > 0 ? smaller(compose->way.block, c.rows) : c.rows;
-    c.blocks = (c.rows + c.block - 1) / c.block;
-    return c;
-}
-
-/* Stacked rows of single queries are a head apart. */
-static int64_t row_stride(const sattn_compose *compose, const sattn_attention_args *args,
-                          int64_t stride_h, int64_t stride_t)
-{
-    return compose->way.stack_group && args->n_q == 1 ? stride_h : stride_t;
-}
-
-int sattn_compose_ways(const sattn_compose *compose, const sattn_attention_args *args,
-                       sattn_compose_way ways[SATTN_COMPOSE_WAYS])
-{
-    static const int64_t blocks[] = {0, 128, 256};
-    const int64_t group = args->n_q_heads / args->n_kv_heads;
-    const bool has_scores = compose->task == SATTN_COMPOSE_ATTENTION;
-    const bool may_stack = group > 1 && sattn_compose_may_stack(compose->task, args);
-    int n = 0;
-    if (compose->library->attention || compose->task == SATTN_COMPOSE_SOFTMAX) {
-        ways[n++] = (sattn_compose_way){.inside = true};
-        return n;
-    }
-    for (int stack = 0; stack <= may_stack; ++stack)
-        for (int inside = 0; inside <= (compose->threads > 1); ++inside)
-            for (int pad = 0; pad <= has_scores; ++pad)
-                for (int b = 0; b < 3; ++b)
-                    if (b == 0 || blocks[b] < (stack ? group : 1) * args->n_q)
-                        ways[n++] =
-                            (sattn_compose_way){blocks[b], stack != 0, pad != 0, inside != 0};
-    return n;
-}
-
 /* ---- memory */
-
-/* From one row of scores to the next. With a gap rows begin on a line each, and not a multiple of
- * the page apart: those of one column would share a cache set. */
-static int64_t score_stride(const sattn_compose *compose, int64_t n_keys)
-{
-    const int64_t lines = (n_keys + LINE - 1) / LINE * LINE;
-    if (!compose->way.is_padded)
-        return n_keys;
-    return lines % (PAGE / 2) == 0 ? lines + LINE : lines;
-}
 
 static void *allocate(size_t bytes)
 {
@@ -109,7 +31,7 @@ static void *allocate(size_t bytes)
 static sattn_attention_args softmax_args(const sattn_compose *compose, float *scores, int64_t rows,
                                          int64_t n_keys)
 {
-    const int64_t stride = score_stride(compose, n_keys);
+    const int64_t stride = sattn_compose_score_stride(compose, n_keys);
     return (sattn_attention_args){.batch = 1,
                                   .n_q_heads = 1,
                                   .n_kv_heads = 1,
@@ -126,7 +48,7 @@ static sattn_attention_args softmax_args(const sattn_compose *compose, float *sc
 bool sattn_compose_open(sattn_compose *compose, const sattn_attention_args *args, char *why,
                         size_t why_size)
 {
-    const cut c = cut_of(compose, args);
+    const sattn_compose_cut c = sattn_compose_cut_of(compose, args);
     const bool has_scores =
         compose->task == SATTN_COMPOSE_ATTENTION && !compose->library->attention;
     compose->workers = calloc((size_t)compose->threads, sizeof *compose->workers);
@@ -145,8 +67,9 @@ bool sattn_compose_open(sattn_compose *compose, const sattn_attention_args *args
         worker->library = compose->library->open_worker();
         good = worker->library != NULL;
         if (has_scores) {
-            worker->scores = allocate((size_t)c.block * (size_t)score_stride(compose, args->n_k) *
-                                      sizeof(float));
+            worker->scores =
+                allocate((size_t)c.block * (size_t)sattn_compose_score_stride(compose, args->n_k) *
+                         sizeof(float));
             worker->workspace = allocate(compose->workspace_size);
             good = good && worker->scores && worker->workspace;
         }
@@ -173,7 +96,7 @@ void sattn_compose_close(sattn_compose *compose)
 typedef struct run {
     const sattn_compose *compose;
     const sattn_attention_args *args;
-    cut cut;
+    sattn_compose_cut cut;
     atomic_bool failed;
 } run;
 
@@ -191,7 +114,7 @@ static bool scores_of(const run *r, const block *blk, sattn_compose_worker *work
                       int64_t stride)
 {
     const sattn_attention_args *const a = r->args;
-    const int64_t q_stride = row_stride(r->compose, a, a->q.stride_h, a->q.stride_t);
+    const int64_t q_stride = sattn_compose_row_stride(r->compose, a, a->q.stride_h, a->q.stride_t);
     const sattn_host_product product = {
         .m = blk->rows,
         .n = blk->n_keys,
@@ -212,7 +135,7 @@ static bool outputs_of(const run *r, const block *blk, sattn_compose_worker *wor
                        const float *weights, int64_t stride)
 {
     const sattn_attention_args *const a = r->args;
-    const int64_t o_stride = row_stride(r->compose, a, a->o.stride_h, a->o.stride_t);
+    const int64_t o_stride = sattn_compose_row_stride(r->compose, a, a->o.stride_h, a->o.stride_t);
     float *const o = (float *)a->o.data + blk->batch * a->o.stride_b +
                      blk->head * r->cut.heads_apart * a->o.stride_h + blk->first * o_stride;
     if (blk->n_keys == 0) {
@@ -251,7 +174,7 @@ static bool weights_of(const run *r, const block *blk, const sattn_compose_worke
 
 static bool attention_of(const run *r, const block *blk, sattn_compose_worker *worker)
 {
-    const int64_t stride = score_stride(r->compose, blk->n_keys);
+    const int64_t stride = sattn_compose_score_stride(r->compose, blk->n_keys);
     if (blk->n_keys > 0 &&
         (!scores_of(r, blk, worker, worker->scores, stride) || !weights_of(r, blk, worker)))
         return false;
@@ -279,14 +202,15 @@ static void run_block(void *context, int64_t index, int number)
     if (r->compose->task == SATTN_COMPOSE_ATTENTION) {
         good = attention_of(r, &blk, worker);
     } else if (r->compose->task == SATTN_COMPOSE_QK) {
-        const int64_t stride = row_stride(r->compose, a, a->scores_stride_h, a->scores_stride_t);
+        const int64_t stride =
+            sattn_compose_row_stride(r->compose, a, a->scores_stride_h, a->scores_stride_t);
         good = scores_of(r, &blk, worker,
                          a->scores + blk.batch * a->scores_stride_b + head * a->scores_stride_h +
                              blk.first * stride,
                          stride);
     } else {
         const int64_t stride =
-            row_stride(r->compose, a, a->scores_in_stride_h, a->scores_in_stride_t);
+            sattn_compose_row_stride(r->compose, a, a->scores_in_stride_h, a->scores_in_stride_t);
         good = outputs_of(r, &blk, worker,
                           a->scores_in + blk.batch * a->scores_in_stride_b +
                               head * a->scores_in_stride_h + blk.first * stride,
@@ -298,7 +222,7 @@ static void run_block(void *context, int64_t index, int number)
 
 bool sattn_compose_run(sattn_compose *compose, const sattn_attention_args *args)
 {
-    run r = {.compose = compose, .args = args, .cut = cut_of(compose, args)};
+    run r = {.compose = compose, .args = args, .cut = sattn_compose_cut_of(compose, args)};
     atomic_init(&r.failed, false);
     compose->library->set_threads(compose->way.inside ? compose->threads : 1);
     if (compose->library->attention)

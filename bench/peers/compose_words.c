@@ -2,23 +2,17 @@
  *
  * compose_words.c: what a composed call consists of, as results name it. */
 #include "bench/peers/compose.h"
-#include "dispatch/override.h"
-#include "dispatch/registry.h"
+#include "dispatch/plan.h"
 
 #include <stdio.h>
 
 static const char *softmax_kernel(const sattn_compose *compose)
 {
     const sattn_options options = {.isa = compose->cap};
-    sattn_overrides overrides;
-    size_t count;
-    const sattn_kernel *const kernels = sattn_registry(&count);
-    if (sattn_overrides_get(&options, &overrides) != SATTN_OK)
+    const sattn_kernel *kernel;
+    if (sattn_choose_kernel(SATTN_OP_softmax, SATTN_PHASE_PREFILL, &options, &kernel) != SATTN_OK)
         return "sattn_softmax";
-    const sattn_selection selection = {
-        .op = SATTN_OP_softmax, .phase = SATTN_PHASE_PREFILL, .usable = overrides.usable};
-    const sattn_kernel *const kernel = sattn_select(kernels, count, &selection);
-    return kernel ? kernel->name : "sattn_softmax";
+    return kernel->name;
 }
 
 void sattn_compose_describe(const sattn_compose *compose, char *text, size_t size)

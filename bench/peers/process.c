@@ -2,16 +2,16 @@
  *
  * process.c: processes of hosts. What a host prints goes into a file without a name, of which the
  * last line is shown when something goes wrong. */
-#define _GNU_SOURCE /* sched_setaffinity */
+#define _GNU_SOURCE /* environ, F_DUPFD_CLOEXEC, usleep */
 
 #include "bench/peers/process.h"
 
+#include "bench/environment/pin.h"
 #include "bench/peers/channel.h"
 #include "bench/peers/host.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -269,25 +269,13 @@ void sattn_peer_meet(sattn_peer *peer)
     json_decref(message);
 }
 
-/* The host's main thread works on the CPUs that this thread is bound to now. */
-static void bind_as_we_are(const sattn_peer *peer)
-{
-#if defined(__linux__)
-    cpu_set_t cpus;
-    if (sched_getaffinity(0, sizeof cpus, &cpus) == 0)
-        (void)sched_setaffinity(peer->pid, sizeof cpus, &cpus);
-#else
-    (void)peer;
-#endif
-}
-
 json_t *sattn_peer_ask(sattn_peer *peer, json_t *question, const int *files, int n_files)
 {
     if (!peer->is_ready) {
         json_decref(question);
         return NULL;
     }
-    bind_as_we_are(peer);
+    (void)sattn_affinity_copy(peer->pid); /* its main thread works where this one does */
     wake(peer);
     if (!sattn_channel_send(peer->socket, question, files, n_files)) {
         let_it_end(peer);
