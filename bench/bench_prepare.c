@@ -4,6 +4,7 @@
 #include "bench/bench_prepare.h"
 
 #include "bench/measure/clock.h"
+#include "dispatch/choose.h"
 #include "dispatch/plan.h"
 
 #include <stdio.h>

@@ -10,6 +10,7 @@
 #include "bench/bench_workloads.h"
 #include "bench/measure/clock.h"
 #include "bench/stop.h"
+#include "dispatch/choose.h"
 #include "dispatch/plan.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * compose_words.c: what a composed call consists of, as results name it. */
 #include "bench/peers/compose.h"
-#include "dispatch/plan.h"
+#include "dispatch/choose.h"
 
 #include <stdio.h>
 
