@@ -85,9 +85,10 @@ static inline void fused_decode_start(const sattn_fused_args *a, const fused_dec
     }
     for (int64_t at = 0; at < st->n_rows * st->o_pitch; ++at)
         st->o[at] = 0.0f;
-    fused_decode_pack(st, strip, ops->lanes, a->scale);
-    if (ops->skew)
-        ops->skew(st);
+    if (ops->pack)
+        ops->pack(st, strip, a->scale);
+    else
+        fused_decode_pack(st, strip, ops->lanes, a->scale);
 }
 
 static inline void fused_decode_store(const sattn_fused_args *a, const fused_decode_state *st,

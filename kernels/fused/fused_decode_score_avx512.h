@@ -23,6 +23,38 @@ SATTN_INLINE __m512 raise_max(__m512 max_f32x16, __m512 s_f32x16)
     return _mm512_max_ps(s_f32x16, max_f32x16);
 }
 
+/* n_rows rows of a group, scaled, a vector of each in turn: at `to`, and `step` floats further. */
+SATTN_INLINE void pack_rows(float *to, int64_t step, const float *const *rows, int64_t d,
+                            float scale, const int n_rows)
+{
+    for (int64_t x = 0; x < d; x += SCORE_LANES, to += step) {
+        const __mmask16 lanes = vec_tail_m16(d - x);
+        __m512 q_f32x16[SCORE_GROUP];
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r)
+            q_f32x16[r] = _mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale),
+                                              vec_load_tail_f32x16(rows[r] + x, lanes));
+        if (n_rows == SCORE_GROUP)
+            score_skew_f32x16(q_f32x16);
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r)
+            _mm512_storeu_ps(to + r * SCORE_LANES, q_f32x16[r]);
+    }
+}
+
+static inline void pack(fused_decode_state *st, const fused_strip *strip, float scale)
+{
+    for (int first = 0, n = 0; first < st->n_rows; first += n) {
+        const float *const *const rows = strip->q + first;
+        float *const to = st->q + first * st->q_pitch;
+        n = score_group_rows(st->n_rows, first);
+        if (n == SCORE_GROUP)
+            pack_rows(to, n * SCORE_LANES, rows, st->d, scale, SCORE_GROUP);
+        for (int r = 0; n < SCORE_GROUP && r < n; ++r)
+            pack_rows(to + r * SCORE_LANES, n * SCORE_LANES, rows + r, st->d, scale, 1);
+    }
+}
+
 SATTN_INLINE void score_1_row(fused_decode_state *st, const fused_decode_block *block,
                               const fused_decode_part *part, const int n_vecs)
 {
@@ -135,7 +167,7 @@ SATTN_NOINLINE void score_3_rows(fused_decode_state *st, const fused_decode_bloc
     if (part->fetch == FUSED_FETCH_NEXT)
         score_rows(st, block, part, 3, 4, SCORE_FETCH_NEXT);
     else
-        score_rows(st, block, part, 3, 4, SCORE_FETCH_BY_KEY);
+        score_rows(st, block, part, 3, 4, SCORE_FETCH_BY_OFFSET);
 }
 
 SATTN_NOINLINE void score_4_rows(fused_decode_state *st, const fused_decode_block *block,
@@ -144,15 +176,7 @@ SATTN_NOINLINE void score_4_rows(fused_decode_state *st, const fused_decode_bloc
     if (part->fetch == FUSED_FETCH_NEXT)
         score_rows(st, block, part, 4, 4, SCORE_FETCH_NEXT);
     else
-        score_rows(st, block, part, 4, 4, SCORE_FETCH_BY_KEY);
-}
-
-/* Full groups are skewed. */
-static inline void skew(fused_decode_state *st)
-{
-    for (int row = 0; row < st->n_rows; row += score_group_rows(st->n_rows, row))
-        if (score_group_rows(st->n_rows, row) == SCORE_GROUP)
-            score_skew_group(st->q + row * st->q_pitch, st->q_pitch);
+        score_rows(st, block, part, 4, 4, SCORE_FETCH_BY_OFFSET);
 }
 
 static inline void score(fused_decode_state *st, const fused_decode_block *block,

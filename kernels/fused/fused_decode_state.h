@@ -62,8 +62,8 @@ typedef struct fused_decode_alibi {
 
 typedef struct fused_decode_ops {
     int lanes;
-    /* Mixes the vectors of each group in q as `score` wants them; NULL where it does not. */
-    void (*skew)(fused_decode_state *st);
+    /* q = scale * Q as `score` wants it; NULL: by fused_decode_pack */
+    void (*pack)(fused_decode_state *st, const fused_strip *strip, float scale);
     /* s[r][j] = q[r] . k[j] for the rows and keys of the part, and block_max over these, as if
      * every key were visible; a NaN does not enter block_max. May write s up to the end of the
      * unit. */

@@ -15,24 +15,16 @@
 #include "kernels/vec/score_tile_avx512.h"
 #include "kernels/vec/vec_avx512.h"
 
-SATTN_INLINE void score_skew_vectors(float *q)
+/* Skews one vector of each of four rows. */
+SATTN_INLINE void score_skew_f32x16(__m512 q[4])
 {
     __m512 mixed[4];
     SATTN_UNROLL(4)
-    for (int i = 0; i < 4; ++i) {
-        const __m512 own = _mm512_loadu_ps(q + i * SCORE_LANES);
-        mixed[i] = _mm512_mask_loadu_ps(own, 0xf0f0, q + (i ^ 1) * SCORE_LANES);
-    }
+    for (int i = 0; i < 4; ++i)
+        mixed[i] = _mm512_mask_mov_ps(q[i], 0xf0f0, q[i ^ 1]);
     SATTN_UNROLL(4)
     for (int i = 0; i < 4; ++i)
-        _mm512_storeu_ps(q + i * SCORE_LANES, _mm512_mask_mov_ps(mixed[i], 0xff00, mixed[i ^ 2]));
-}
-
-/* Skews a packed group of four rows, each of `width` floats in whole vectors. */
-static inline void score_skew_group(float *q, int64_t width)
-{
-    for (int64_t x = 0; x < width; x += SCORE_LANES, q += SCORE_GROUP * SCORE_LANES)
-        score_skew_vectors(q);
+        q[i] = _mm512_mask_mov_ps(mixed[i], 0xff00, mixed[i ^ 2]);
 }
 
 /* The sums of acc[r * 4 + j] over the lanes, for row r and key j at lane r * 4 + j. */

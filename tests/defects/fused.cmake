@@ -288,10 +288,12 @@ sattn_defect(k_row_stride_ignored ${blocks} GROUP layouts
 sattn_defect(v_row_stride_ignored ${blocks} GROUP layouts
   FROM [[.v_stride = a->v_stride,]]
   TO [[.v_stride = a->d_v,]])
-sattn_defect(query_read_beyond_its_end ${blocks} GROUP every-d
+set(packing KERNELS sattn_fused_f32_avx2_decode sattn_fused_f32_neon_decode
+  FILE kernels/fused/fused_decode.h)
+sattn_defect(query_read_beyond_its_end ${packing} GROUP every-d
   FROM [[x + lane < st->d ? scale * from[x + lane] : 0.0f;]]
   TO [[scale * from[x + lane];]])
-sattn_defect(scale_applied_twice ${blocks} GROUP every-d
+sattn_defect(scale_applied_twice ${packing} GROUP every-d
   FROM [[                    to[lane] = scale * from[x + lane];]]
   TO [[                    to[lane] = scale * (scale * from[x + lane]);]])
 sattn_defect(key_behind_the_last_read FILE kernels/fused/fused_decode_state.h GROUP keys

@@ -167,11 +167,18 @@ sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
   TO [[st->row_sum[r + i] = vec_hsum_f32x16(sum_f32x16[i]);]])
 sattn_defect(reference_of_another_row ${decode} GROUP rising-rows
   FROM [[fused_decode_reference(st, r + i)]] TO [[fused_decode_reference(st, r)]])
+sattn_defect(query_read_beyond_its_end ${scores} GROUP every-d
+  FROM [[vec_load_tail_f32x16(rows[r] + x, lanes)]] TO [[_mm512_loadu_ps(rows[r] + x)]])
+sattn_defect(scale_applied_twice ${scores} GROUP every-d
+  FROM [[_mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale),]]
+  TO [[_mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale * scale),]])
 sattn_defect(group_not_skewed ${scores} GROUP groups
-  FROM [[row) == SCORE_GROUP)
-            score_skew]]
-  TO [[row) > SCORE_GROUP)
-            score_skew]])
+  FROM [[if (n_rows == SCORE_GROUP)
+            score_skew_f32x16]]
+  TO [[if (n_rows > SCORE_GROUP)
+            score_skew_f32x16]])
+sattn_defect(rows_of_the_first_group_packed ${scores} GROUP groups
+  FROM [[= strip->q + first;]] TO [[= strip->q;]])
 sattn_defect(quarters_of_another_row ${skewed} GROUP groups
   FROM [=[0xff00, mixed[i ^ 2]]=] TO [=[0x0ff0, mixed[i ^ 2]]=])
 sattn_defect(quarters_not_swapped_back ${skewed} GROUP groups
