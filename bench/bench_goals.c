@@ -86,7 +86,7 @@ static void add_rows(sattn_bench_job *job, const sattn_bench_options *options, i
             }
 }
 
-/* Peers of the levels that have rows. */
+/* Peers of the levels that have rows, on easy numbers: that is what there are figures for. */
 static void add_peers(sattn_bench_job *job, const sattn_bench_options *options,
                       sattn_features usable, const sattn_bench_filter *filter)
 {
@@ -94,10 +94,9 @@ static void add_peers(sattn_bench_job *job, const sattn_bench_options *options,
     if (!options->peers || !variant)
         return;
     const char *const op = variant->op->name;
-    for (size_t d = 0; d < job->n_data; ++d)
-        for (int i = 0; i < SATTN_GOAL_ISAS; ++i)
-            if (is_asked(options, sattn_goal_isa(i), usable))
-                sattn_bench_add_peers(job, op, d, sattn_goal_isa(i), filter);
+    for (int i = 0; i < SATTN_GOAL_ISAS; ++i)
+        if (is_asked(options, sattn_goal_isa(i), usable))
+            sattn_bench_add_peers(job, op, 0, sattn_goal_isa(i), filter);
 }
 
 static bool allocate_rows(sattn_bench_job *job)

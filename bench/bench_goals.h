@@ -37,6 +37,7 @@ typedef struct sattn_goal_result {
     char why[160]; /* it is not measurable, or below in spite of its value; or "" */
     const sattn_bench_row *row, *other; /* measured, and what it is compared with; or NULL */
     sattn_limit_kind bound;             /* of a percentage */
+    double clock_ghz;                   /* beside the row; NaN: not measured */
 } sattn_goal_result;
 
 sattn_goal_result sattn_goal_judge(const sattn_goal *goal, int isa, const sattn_bench_jobs *list,

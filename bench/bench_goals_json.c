@@ -42,6 +42,7 @@ static json_t *object_of(const sattn_goal_result *result)
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i)
         sattn_result_number(object, numbers[i].key, numbers[i].number,
                             *result->why ? result->why : "not measured");
+    sattn_result_number(object, "clock_ghz", result->clock_ghz, "not measured");
     json_object_set_new(object, "value_n", json_integer(value->n));
     sattn_result_text(object, "bound",
                       is_share && value->n > 0 ? sattn_limit_name(result->bound) : NULL);

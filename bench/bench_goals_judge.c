@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Clocks in GHz at which the picoseconds of goals.c say something: they were measured at 3.5. */
+/* Clocks in GHz at which the picoseconds of goals.c say something. */
 #define CLOCK_LEAST 3.0
 #define CLOCK_MOST  4.5
 
@@ -75,10 +75,10 @@ static sattn_stat share_of(const sattn_bench_row *row, sattn_limit_kind kind)
     return sattn_stat_of(NULL, 0);
 }
 
-/* Cycles per nanosecond beside the row; NaN: not measured. */
+/* Cycles per nanosecond beside the row, which is there or not; NaN: not measured. */
 static double clock_of(const sattn_bench_row *row)
 {
-    for (size_t i = 0; i < SATTN_MEASURE_MAX_REFERENCES; ++i)
+    for (size_t i = 0; row && i < SATTN_MEASURE_MAX_REFERENCES; ++i)
         if (row->kinds[i] == SATTN_LIMIT_CYCLE && row->measured.share[i].n > 0)
             return row->measured.reference_rate[i].median * 1e-9;
     return (double)NAN;
@@ -176,15 +176,17 @@ static bool is_at_level(sattn_goal_result *result, const sattn_caches *caches)
 
 static bool is_clock_right(sattn_goal_result *result)
 {
-    const double clock = clock_of(result->row);
+    const double clock = result->clock_ghz;
     if (result->goal->measure != SATTN_GOAL_TIME || (clock >= CLOCK_LEAST && clock <= CLOCK_MOST))
         return true;
     if (isfinite(clock))
         snprintf(result->why, sizeof result->why,
-                 "the figure is for a clock of 3.5 GHz, and this core ran at %.1f GHz", clock);
+                 "the figure is for a clock of %.1f GHz, and this core ran at %.1f GHz",
+                 SATTN_GOAL_CLOCK, clock);
     else
         snprintf(result->why, sizeof result->why,
-                 "the figure is for a clock of 3.5 GHz, and none was measured beside it");
+                 "the figure is for a clock of %.1f GHz, and none was measured beside it",
+                 SATTN_GOAL_CLOCK);
     return false;
 }
 
@@ -267,6 +269,7 @@ sattn_goal_result sattn_goal_judge(const sattn_goal *goal, int isa, const sattn_
     const sattn_bench_job *const near = job_of(list, goal, goal->neighbour ? goal->neighbour : "");
     result.row = row_of(job, &result, goal->data, goal->threads ? goal->threads : 1);
     result.other = row_of(goal->neighbour ? near : job, &result, NULL, 1);
+    result.clock_ghz = clock_of(result.row);
     if (result.row && result.row->state == SATTN_ROW_MEASURED)
         result.value = value_of(&result);
     if (result.value.n == 0) {

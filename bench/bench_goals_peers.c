@@ -23,6 +23,7 @@ enum {
 /* Without a figure to reach, being ahead is what counts. */
 static void set_peer(sattn_table *table, const sattn_goal_result *result)
 {
+    static const char *const marks[2][2] = {{"behind", "ahead"}, {"below", "goal"}};
     const int first = PEER_FIRST + result->isa * PEER_EACH;
     const double figure = result->goal->figures[result->isa].peer;
     if (figure > 0)
@@ -33,11 +34,7 @@ static void set_peer(sattn_table *table, const sattn_goal_result *result)
     const double line = figure > 0 ? figure : 1;
     sattn_table_set(table, first + PEER_VALUE, "%.2f", over->median);
     sattn_table_set(table, first + PEER_NAME, "%s", result->row->peer->variant->peer);
-    const bool is_good = over->median >= line;
-    const char *const mark = figure > 0 ? (is_good ? "goal" : "below")
-                             : is_good  ? "ahead"
-                                        : "behind";
-    sattn_table_set(table, first + PEER_MARK, "%s%s", mark,
+    sattn_table_set(table, first + PEER_MARK, "%s%s", marks[figure > 0][over->median >= line],
                     sattn_stat_side(over, line) == SATTN_SIDE_OPEN ? "?" : "");
 }
 

@@ -20,8 +20,8 @@
 
 /* clang-format off */
 static const sattn_goal goals[] = {
-    /* ---- prefill, each with what is compared with it: hard numbers in the same job, other widths and
-     * strides next to it in time */
+    /* ---- prefill, each with what is compared with it: hard numbers in the same job, other widths
+     * and strides next to it in time */
     {"prefill D=128, n=128", "fused", "square-128-d128", WARM, FMA,
      .figures = {{87, 91, 1.05}, {88, 91, 1.05}}},
     {"prefill D=128, n=512", "fused", "square-512-d128", WARM, FMA,

@@ -10,6 +10,9 @@
 
 #include <stddef.h>
 
+/* GHz */
+#define SATTN_GOAL_CLOCK 3.5
+
 /* What a figure is. */
 typedef enum sattn_goal_measure {
     SATTN_GOAL_FMA,       /* percent of the FMA loop */
@@ -18,7 +21,8 @@ typedef enum sattn_goal_measure {
     SATTN_GOAL_EASY,      /* points of FMA share above (below: negative) the job's easy data */
     SATTN_GOAL_NEIGHBOUR, /* points of FMA share above another shape's */
     SATTN_GOAL_PER_CYCLE, /* elements per cycle */
-    SATTN_GOAL_TIME,      /* picoseconds per element: the less the better */
+    SATTN_GOAL_TIME,      /* picoseconds per element, at a clock of about SATTN_GOAL_CLOCK: the less
+                             the better */
     SATTN_GOAL_SPEEDUP,   /* over one thread */
 } sattn_goal_measure;
 

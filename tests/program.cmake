@@ -199,7 +199,7 @@ if(level MATCHES "^avx")
   math(EXPR last "${goals} - 1")
   foreach(at RANGE ${last})
     foreach(key IN ITEMS workload isa unit goal stretch value value_p10 value_p90 value_low value_high value_n bound mark
-            undecided wide why row kernels beside)
+            undecided wide why row kernels clock_ghz beside)
       json(${key} context simdattn_goals ${at} ${key})
     endforeach()
     if(row MATCHES "^softmax_avx2/lines-1024x49/")
