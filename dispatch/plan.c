@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * plan.c: makes plans: checks the shape, has kernels chosen, shares the work, lays out the
- * workspace.
- */
+ * plan.c: makes plans: checks the shape, chooses kernels, shares work, lays out the workspace. */
 #include "dispatch/plan.h"
 
 #include "dispatch/attention_check.h"

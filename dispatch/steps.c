@@ -54,11 +54,6 @@ sattn_status sattn_step_workspace_size(sattn_step step, const sattn_attention_ar
     return status;
 }
 
-static sattn_region array_region(const float *data, int64_t n)
-{
-    return (sattn_region){.base = (uintptr_t)data, .extent = {1, 1, 1}, .run = n * 4};
-}
-
 static sattn_status check_array(const float *x, const float *y, int64_t n)
 {
     if (n < 0)
@@ -78,8 +73,8 @@ static sattn_status check_array(const float *x, const float *y, int64_t n)
                               "%s = %p: expected an address that is a multiple of 4",
                               arrays[i].name, (const void *)arrays[i].data);
     }
-    const sattn_region read = array_region(x, n), written = array_region(y, n);
-    if (x != y && sattn_regions_meet(&written, &read) != SATTN_APART)
+    const sattn_span read = {(uintptr_t)x, (uint64_t)n * 4}, written = {(uintptr_t)y, read.bytes};
+    if (n > 0 && x != y && sattn_spans_meet(&written, &read))
         return sattn_fail(SATTN_ERR_OVERLAP,
                           "y overlaps x: expected memory of its own, or exactly x");
     return SATTN_OK;
