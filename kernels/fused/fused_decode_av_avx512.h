@@ -3,8 +3,9 @@
  * fused_decode_av_avx512.h: the AV product of few query rows, lanes over columns of V.
  *
  * A tile is rows x vectors of columns in registers, one broadcast weight per row and key. Columns
- * go in bands of AV_BAND vectors. Where a band is too narrow for enough chains of additions, its
- * keys are dealt to 2 or 4 accumulators; that follows from its width, never from the rows. */
+ * go in bands of AV_BAND vectors, which up to three rows meet as a whole: V is read fastest in the
+ * order in which it lies. Where a band is too narrow for enough chains of additions, its keys are
+ * dealt to 2 or 4 accumulators; that follows from its width, never from the rows. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_AV_AVX512_H
 #define SATTN_KERNELS_FUSED_DECODE_AV_AVX512_H
 
@@ -13,7 +14,7 @@
 
 enum {
     AV_LANES = 16,
-    AV_TILE = 16, /* accumulators of a register tile */
+    AV_TILE = 24, /* most accumulators of a register tile */
     AV_BAND = 8,  /* vectors of columns that one row of weights meets at a time */
 };
 
@@ -28,30 +29,29 @@ typedef struct av_step {
     fused_fetch_lines lines;
 } av_step;
 
-/* One key: acc[r][y] += s[r] v[y]. */
+/* One key: acc[r][y] += s[r] v[y], vector by vector, since many sums leave no registers for v. */
 SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 last,
                          const fused_fetch_lines *lines, const int n_rows, const int n_vecs,
                          const fused_fetch fetch)
 {
-    __m512 v_f32x16[AV_BAND];
+    __m512 p_f32x16[SCORE_GROUP];
     SATTN_KEEP_ORDER();
+    SATTN_UNROLL(4)
+    for (int r = 0; r < n_rows; ++r)
+        p_f32x16[r] = _mm512_set1_ps(s[r * FUSED_DECODE_KEYS]);
     SATTN_UNROLL(8)
     for (int y = 0; y < n_vecs; ++y) {
-        v_f32x16[y] = y + 1 < n_vecs ? _mm512_loadu_ps(v + y * AV_LANES)
-                                     : vec_load_tail_f32x16(v + y * AV_LANES, last);
+        __m512 v_f32x16 = y + 1 < n_vecs ? _mm512_loadu_ps(v + y * AV_LANES)
+                                         : vec_load_tail_f32x16(v + y * AV_LANES, last);
         if (fetch == FUSED_FETCH_OWN)
             vec_fetch(v + y * AV_LANES, lines->ahead);
         if (fetch == FUSED_FETCH_NEXT)
             vec_fetch((y % 2 ? lines->v : lines->k) + y / 2 * AV_LANES, 0);
         if (n_rows > 1)
-            v_f32x16[y] = vec_in_register_f32x16(v_f32x16[y]);
-    }
-    SATTN_UNROLL(4)
-    for (int r = 0; r < n_rows; ++r) {
-        const __m512 p_f32x16 = _mm512_set1_ps(s[r * FUSED_DECODE_KEYS]);
-        SATTN_UNROLL(8)
-        for (int y = 0; y < n_vecs; ++y)
-            acc[r * n_vecs + y] = _mm512_fmadd_ps(p_f32x16, v_f32x16[y], acc[r * n_vecs + y]);
+            v_f32x16 = vec_in_register_f32x16(v_f32x16);
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r)
+            acc[r * n_vecs + y] = _mm512_fmadd_ps(p_f32x16[r], v_f32x16, acc[r * n_vecs + y]);
     }
 }
 
@@ -70,7 +70,7 @@ SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, con
     if (fetch == FUSED_FETCH_NEXT)
         lines = step->lines;
     __m512 acc[AV_TILE];
-    SATTN_UNROLL(16)
+    SATTN_UNROLL(24)
     for (int i = 0; i < n_sums * n_parts; ++i)
         acc[i] = _mm512_setzero_ps();
     SATTN_NO_UNROLL
@@ -86,7 +86,7 @@ SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, con
     for (int part = 0; part + 1 < n_parts; ++part, v += v_stride)
         if (end - s > part)
             av_key(acc + part * n_sums, s + part, v, last, &lines, n_rows, n_vecs, FUSED_FETCH_OWN);
-    SATTN_UNROLL(16)
+    SATTN_UNROLL(24)
     for (int i = 0; i < n_sums; ++i) {
         __m512 sum = acc[i];
         if (n_parts == 2)
@@ -104,7 +104,7 @@ SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, con
     step->n_columns -= n_vecs * AV_LANES;
 }
 
-/* All n_vecs vectors of a band, for 1 or 2 rows. */
+/* All n_vecs vectors of a band at once, for up to 3 rows. */
 SATTN_INLINE void av_few_rows(av_step *step, int n_vecs, const int n_rows, const fused_fetch fetch)
 {
     switch (n_vecs) {
@@ -118,7 +118,7 @@ SATTN_INLINE void av_few_rows(av_step *step, int n_vecs, const int n_rows, const
         av_tile(step, n_rows, 3, 2, fetch);
         break;
     case 4:
-        av_tile(step, n_rows, 4, 2, fetch);
+        av_tile(step, n_rows, 4, 1, fetch);
         break;
     case 5:
         av_tile(step, n_rows, 5, 1, fetch);
@@ -134,38 +134,39 @@ SATTN_INLINE void av_few_rows(av_step *step, int n_vecs, const int n_rows, const
     }
 }
 
-/* The n_vecs vectors of a band, as many at a time as registers hold, for 3 or 4 rows. */
-SATTN_INLINE void av_more_rows(av_step *step, int n_vecs, const int n_rows, const fused_fetch fetch)
+/* The n_vecs vectors of a band, as many at a time as registers hold, for 4 rows. */
+SATTN_INLINE void av_4_rows(av_step *step, int n_vecs, const fused_fetch fetch)
 {
-    const int n_parts = n_vecs > 4 ? 1 : n_vecs > 2 ? 2 : 4;
-    for (; n_parts == 4 && n_vecs > 0; --n_vecs)
-        av_tile(step, n_rows, 1, 4, fetch);
-    for (; n_parts == 2 && n_vecs > 1; n_vecs -= 2)
-        av_tile(step, n_rows, 2, 2, fetch);
-    if (n_parts == 2 && n_vecs == 1)
-        av_tile(step, n_rows, 1, 2, fetch);
-    if (n_parts > 1)
+    if (n_vecs < 3) {
+        for (; n_vecs > 0; --n_vecs)
+            av_tile(step, 4, 1, 4, fetch);
         return;
+    }
+    if (n_vecs == 3) {
+        av_tile(step, 4, 2, 2, fetch);
+        av_tile(step, 4, 1, 2, fetch);
+        return;
+    }
     for (; n_vecs > 3; n_vecs -= 4)
-        av_tile(step, n_rows, 4, 1, fetch);
+        av_tile(step, 4, 4, 1, fetch);
     if (n_vecs == 3)
-        av_tile(step, n_rows, 3, 1, fetch);
+        av_tile(step, 4, 3, 1, fetch);
     else if (n_vecs == 2)
-        av_tile(step, n_rows, 2, 1, fetch);
+        av_tile(step, 4, 2, 1, fetch);
     else if (n_vecs == 1)
-        av_tile(step, n_rows, 1, 1, fetch);
+        av_tile(step, 4, 1, 1, fetch);
 }
 
 SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows, fused_fetch fetch)
 {
     if (n_rows == 4 && fetch == FUSED_FETCH_NEXT)
-        av_more_rows(step, n_vecs, 4, FUSED_FETCH_NEXT);
+        av_4_rows(step, n_vecs, FUSED_FETCH_NEXT);
     else if (n_rows == 4)
-        av_more_rows(step, n_vecs, 4, FUSED_FETCH_OWN);
+        av_4_rows(step, n_vecs, FUSED_FETCH_OWN);
     else if (n_rows == 3 && fetch == FUSED_FETCH_NEXT)
-        av_more_rows(step, n_vecs, 3, FUSED_FETCH_NEXT);
+        av_few_rows(step, n_vecs, 3, FUSED_FETCH_NEXT);
     else if (n_rows == 3)
-        av_more_rows(step, n_vecs, 3, FUSED_FETCH_OWN);
+        av_few_rows(step, n_vecs, 3, FUSED_FETCH_OWN);
     else if (n_rows == 2)
         av_few_rows(step, n_vecs, 2, FUSED_FETCH_OWN);
     else

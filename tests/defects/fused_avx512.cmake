@@ -164,7 +164,9 @@ sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
 sattn_defect(reference_of_another_row ${decode} GROUP rising-rows
   FROM [[fused_decode_reference(st, r + i)]] TO [[fused_decode_reference(st, r)]])
 sattn_defect(query_read_beyond_its_end ${scores} GROUP every-d
-  FROM [[vec_load_tail_f32x16(rows[r] + x, lanes)]] TO [[_mm512_loadu_ps(rows[r] + x)]])
+  FROM [[_mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale),
+                                              vec_load_tail_f32x16(rows[r] + x, lanes));]]
+  TO [[_mm512_mul_ps(_mm512_set1_ps(scale), _mm512_loadu_ps(rows[r] + x));]])
 sattn_defect(scale_applied_twice ${scores} GROUP every-d
   FROM [[_mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale),]]
   TO [[_mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale * scale),]])
