@@ -117,7 +117,7 @@ SATTN_INLINE void store_max(float *block_max, __m512 max_f32x16, const int n_row
 
 SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *block,
                              const fused_decode_part *part, const int n_rows, const int n_keys,
-                             const score_fetch fetch)
+                             const score_fetch fetch, const bool in_turn)
 {
     const int64_t d = st->d;
     const int64_t stride = block->k_stride;
@@ -134,7 +134,10 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
         fused_decode_rows(rows, k, stride, left, n_keys);
         if (fetch == SCORE_FETCH_NEXT)
             fused_fetch_next(&next, rows, n_keys);
-        score_tile_f32x16(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
+        if (in_turn)
+            score_tile_in_turn(acc, q, rows, d, ahead, n_keys);
+        else
+            score_tile_f32x16(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
         const __m512 tile_f32x16 = sum_tile(acc, n_rows, n_keys);
         max_f32x16 = raise_max(max_f32x16, tile_f32x16);
         store_tile(s, tile_f32x16, n_rows, n_keys);
@@ -158,25 +161,32 @@ SATTN_NOINLINE void score_wide_row(fused_decode_state *st, const fused_decode_bl
 SATTN_NOINLINE void score_2_rows(fused_decode_state *st, const fused_decode_block *block,
                                  const fused_decode_part *part)
 {
-    score_rows(st, block, part, 2, 8, SCORE_FETCH_BY_KEY);
+    score_rows(st, block, part, 2, 8, SCORE_FETCH_BY_KEY, false);
+}
+
+/* Memory is fastest at one stream, a cache at several. */
+SATTN_NOINLINE void score_2_rows_in_turn(fused_decode_state *st, const fused_decode_block *block,
+                                         const fused_decode_part *part)
+{
+    score_rows(st, block, part, 2, 8, SCORE_FETCH_BY_KEY, true);
 }
 
 SATTN_NOINLINE void score_3_rows(fused_decode_state *st, const fused_decode_block *block,
                                  const fused_decode_part *part)
 {
     if (part->fetch == FUSED_FETCH_NEXT)
-        score_rows(st, block, part, 3, 4, SCORE_FETCH_NEXT);
+        score_rows(st, block, part, 3, 4, SCORE_FETCH_NEXT, false);
     else
-        score_rows(st, block, part, 3, 4, SCORE_FETCH_BY_OFFSET);
+        score_rows(st, block, part, 3, 4, SCORE_FETCH_BY_OFFSET, false);
 }
 
 SATTN_NOINLINE void score_4_rows(fused_decode_state *st, const fused_decode_block *block,
                                  const fused_decode_part *part)
 {
     if (part->fetch == FUSED_FETCH_NEXT)
-        score_rows(st, block, part, 4, 4, SCORE_FETCH_NEXT);
+        score_rows(st, block, part, 4, 4, SCORE_FETCH_NEXT, false);
     else
-        score_rows(st, block, part, 4, 4, SCORE_FETCH_BY_OFFSET);
+        score_rows(st, block, part, 4, 4, SCORE_FETCH_BY_OFFSET, false);
 }
 
 static inline void score(fused_decode_state *st, const fused_decode_block *block,
@@ -186,8 +196,10 @@ static inline void score(fused_decode_state *st, const fused_decode_block *block
         score_4_rows(st, block, part);
     else if (part->n_rows == 3)
         score_3_rows(st, block, part);
-    else if (part->n_rows == 2)
+    else if (part->n_rows == 2 && part->k_ahead < FUSED_FETCH_FAR)
         score_2_rows(st, block, part);
+    else if (part->n_rows == 2)
+        score_2_rows_in_turn(st, block, part);
     else if (st->d > WIDE)
         score_wide_row(st, block, part);
     else

@@ -83,4 +83,34 @@ SATTN_INLINE __m512 score_key_f32x16(const float *q, const float *k, int64_t who
     return acc;
 }
 
+/* sum[r] += q[r] k for one vector of features of 2 rows. */
+SATTN_INLINE void score_step_2_rows(__m512 sum[2], const float *q, __m512 k_f32x16)
+{
+    k_f32x16 = vec_in_register_f32x16(k_f32x16);
+    sum[0] = _mm512_fmadd_ps(_mm512_loadu_ps(q), k_f32x16, sum[0]);
+    sum[1] = _mm512_fmadd_ps(_mm512_loadu_ps(q + SCORE_LANES), k_f32x16, sum[1]);
+}
+
+/* score_tile_f32x16 for 2 rows, key after key as in score_key_f32x16. */
+SATTN_INLINE void score_tile_in_turn(__m512 *acc, const float *q, const float *const *k, int64_t d,
+                                     int64_t ahead, const int n_keys)
+{
+    const int64_t whole = d / SCORE_LANES * SCORE_LANES;
+    const __mmask16 tail = vec_tail_m16(d - whole);
+    SATTN_UNROLL(8)
+    for (int j = 0; j < n_keys; ++j) {
+        __m512 sum[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+        int64_t x = 0;
+        SATTN_NO_UNROLL
+        for (; x < whole; x += SCORE_LANES) {
+            score_step_2_rows(sum, q + 2 * x, _mm512_loadu_ps(k[j] + x));
+            vec_fetch(k[j] + x, ahead);
+        }
+        if (tail)
+            score_step_2_rows(sum, q + 2 * x, vec_load_tail_f32x16(k[j] + x, tail));
+        acc[j] = sum[0];
+        acc[n_keys + j] = sum[1];
+    }
+}
+
 #endif

@@ -136,6 +136,13 @@ sattn_defect(tail_of_features_dropped_in_groups ${dot} GROUP every-d
         return;]]
   TO [[    if (x == d || x > 0)
         return;]])
+sattn_defect(tail_of_features_dropped_in_turn ${dot} GROUP large-memory
+  FROM [[        if (tail)
+            score_step_2_rows]]
+  TO [[        if (tail && whole == 0)
+            score_step_2_rows]])
+sattn_defect(second_row_in_turn_is_the_first ${dot} GROUP large-memory
+  FROM [[acc[n_keys + j] = sum[1];]] TO [[acc[n_keys + j] = sum[0];]])
 sattn_defect(two_rows_swapped ${scores} GROUP groups
   FROM [[_mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));
     _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));]]
