@@ -21,6 +21,7 @@ enum {
 
 typedef struct fused_decode_fetch {
     fused_fetch kind;
+    bool is_far;              /* K and V are taken to come from memory */
     int64_t k_ahead, v_ahead; /* bytes from a row to the one prefetched with it */
     int64_t keys;             /* FUSED_FETCH_NEXT: from a block's first key to where it begins */
 } fused_decode_fetch;
@@ -47,8 +48,11 @@ static inline fused_decode_fetch fused_decode_fetch_of(const sattn_fused_args *a
     /* More rows take longer with each byte, so memory lets them wait later. */
     const int64_t held = n_rows <= SCORE_GROUP ? 2 : n_rows;
     const bool next = n_rows > 2 && footprint >= held * FUSED_FETCH_HELD;
+    if (next)
+        bytes = FUSED_FETCH_FAR;
     return (fused_decode_fetch){
         .kind = next ? FUSED_FETCH_NEXT : FUSED_FETCH_OWN,
+        .is_far = bytes >= FUSED_FETCH_FAR,
         .k_ahead = fused_fetch_distance(bytes, a->d) * a->k_stride * element,
         .v_ahead = fused_fetch_distance(bytes, a->d_v) * a->v_stride * element,
         .keys = block_keys / 2,
@@ -72,6 +76,7 @@ static inline fused_decode_part fused_decode_part_of(const fused_decode_state *s
                               .shares = shares};
     if (index < shares) {
         part.fetch = block->fetch;
+        part.is_far = block->is_far;
         part.k_ahead = block->k_ahead;
         part.v_ahead = block->v_ahead;
     }

@@ -138,11 +138,13 @@ sattn_defect(tail_of_features_dropped_in_groups ${dot} GROUP every-d
         return;]])
 sattn_defect(tail_of_features_dropped_in_turn ${dot} GROUP large-memory
   FROM [[        if (tail)
-            score_step_2_rows]]
+            score_step_f32x16]]
   TO [[        if (tail && whole == 0)
-            score_step_2_rows]])
-sattn_defect(second_row_in_turn_is_the_first ${dot} GROUP large-memory
-  FROM [[acc[n_keys + j] = sum[1];]] TO [[acc[n_keys + j] = sum[0];]])
+            score_step_f32x16]])
+sattn_defect(rows_in_turn_swapped ${dot} GROUP large-memory
+  FROM [[acc[r * n_keys + j] = sum[r];]] TO [[acc[r * n_keys + j] = sum[n_rows - 1 - r];]])
+sattn_defect(first_weights_for_the_fourth_row ${av} GROUP large-memory
+  FROM [[last.s += 3 * FUSED_DECODE_KEYS;]] TO [[last.s += 0 * FUSED_DECODE_KEYS;]])
 sattn_defect(two_rows_swapped ${scores} GROUP groups
   FROM [[_mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));
     _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));]]
