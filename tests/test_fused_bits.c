@@ -117,15 +117,17 @@ static void same_bits_all(test_run *run, const fused_problem *got, const fused_p
  * way. That must not show. */
 void test_large_memory(test_run *run)
 {
-    enum { D = 256, D_V = 128 };
-    static const int64_t groups[] = {3, 4, 7, 8};
-    for (size_t at = 0; at < sizeof groups / sizeof groups[0]; ++at) {
+    enum { D_V = 128 };
+    static const struct {
+        int64_t n_group, megabytes, d;
+    } calls[] = {{2, 4, 249}, {3, 3, 256}, {4, 4, 256}, {7, 7, 256}, {8, 8, 256}};
+    for (size_t at = 0; at < sizeof calls / sizeof calls[0]; ++at) {
         if (!test_step(run, TEST_SAMPLED))
             continue;
-        const int64_t key_bytes = (D + D_V) * (int64_t)sizeof(float);
-        fused_shape shape =
-            fused_shape_plain(1, (groups[at] << 20) / key_bytes + 2 * SATTN_KEY_BLOCK + 5, D, D_V);
-        shape.n_group = groups[at];
+        const int64_t key_bytes = (calls[at].d + D_V) * (int64_t)sizeof(float);
+        const int64_t n_k = (calls[at].megabytes << 20) / key_bytes + 2 * SATTN_KEY_BLOCK + 5;
+        fused_shape shape = fused_shape_plain(1, n_k, calls[at].d, D_V);
+        shape.n_group = calls[at].n_group;
         shape.kv_bytes = FUSED_SHAPE_KV_FAR;
         fused_problem all, near;
         fused_problem_make(&all, run, &shape, test_step_seed(run));

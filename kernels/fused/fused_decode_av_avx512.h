@@ -3,8 +3,9 @@
  * fused_decode_av_avx512.h: the AV product of few query rows, lanes over columns of V.
  *
  * A tile is rows x vectors of columns in registers, one broadcast weight per row and key. Columns
- * go in bands of AV_BAND vectors. Where a band is too narrow for enough chains of additions, its
- * keys are dealt to 2 or 4 accumulators; that follows from its width, never from the rows. */
+ * go in bands of AV_BAND vectors, which up to three rows meet as a whole: V is read fastest in the
+ * order in which it lies. Where a band is too narrow for enough chains of additions, its keys are
+ * dealt to 2 or 4 accumulators; that follows from its width, never from the rows. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_AV_AVX512_H
 #define SATTN_KERNELS_FUSED_DECODE_AV_AVX512_H
 
@@ -13,7 +14,7 @@
 
 enum {
     AV_LANES = 16,
-    AV_TILE = 16, /* accumulators of a register tile */
+    AV_TILE = 24, /* most accumulators of a register tile */
     AV_BAND = 8,  /* vectors of columns that one row of weights meets at a time */
 };
 
@@ -24,41 +25,35 @@ typedef struct av_step {
     float *o;
     int64_t n_columns; /* left */
     int64_t o_pitch, v_stride;
+    int64_t ahead; /* bytes from a row of V to the one that is prefetched with it */
     int n_keys;
-    fused_fetch_lines lines;
 } av_step;
 
-/* One key: acc[r][y] += s[r] v[y]. */
-SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 last,
-                         const fused_fetch_lines *lines, const int n_rows, const int n_vecs,
-                         const fused_fetch fetch)
+/* One key: acc[r][y] += s[r] v[y], vector by vector, since many sums leave no registers for v. */
+SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 last, int64_t ahead,
+                         const int n_rows, const int n_vecs)
 {
-    __m512 v_f32x16[AV_BAND];
+    __m512 p_f32x16[SCORE_GROUP];
     SATTN_KEEP_ORDER();
+    SATTN_UNROLL(4)
+    for (int r = 0; r < n_rows; ++r)
+        p_f32x16[r] = _mm512_set1_ps(s[r * FUSED_DECODE_KEYS]);
     SATTN_UNROLL(8)
     for (int y = 0; y < n_vecs; ++y) {
-        v_f32x16[y] = y + 1 < n_vecs ? _mm512_loadu_ps(v + y * AV_LANES)
-                                     : vec_load_tail_f32x16(v + y * AV_LANES, last);
-        if (fetch == FUSED_FETCH_OWN)
-            vec_fetch(v + y * AV_LANES, lines->ahead);
-        if (fetch == FUSED_FETCH_NEXT)
-            vec_fetch((y % 2 ? lines->v : lines->k) + y / 2 * AV_LANES, 0);
+        __m512 v_f32x16 = y + 1 < n_vecs ? _mm512_loadu_ps(v + y * AV_LANES)
+                                         : vec_load_tail_f32x16(v + y * AV_LANES, last);
+        vec_fetch(v + y * AV_LANES, ahead);
         if (n_rows > 1)
-            v_f32x16[y] = vec_in_register_f32x16(v_f32x16[y]);
-    }
-    SATTN_UNROLL(4)
-    for (int r = 0; r < n_rows; ++r) {
-        const __m512 p_f32x16 = _mm512_set1_ps(s[r * FUSED_DECODE_KEYS]);
-        SATTN_UNROLL(8)
-        for (int y = 0; y < n_vecs; ++y)
-            acc[r * n_vecs + y] = _mm512_fmadd_ps(p_f32x16, v_f32x16[y], acc[r * n_vecs + y]);
+            v_f32x16 = vec_in_register_f32x16(v_f32x16);
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r)
+            acc[r * n_vecs + y] = _mm512_fmadd_ps(p_f32x16[r], v_f32x16, acc[r * n_vecs + y]);
     }
 }
 
 /* o += s v for the next n_vecs vectors of columns; key j goes to accumulator j % n_parts. Those
  * of a column are added by halves, as in fused_decode.h. */
-SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, const int n_parts,
-                          const fused_fetch fetch)
+SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, const int n_parts)
 {
     const int n_sums = n_rows * n_vecs;
     const __mmask16 last = vec_tail_m16(step->n_columns - (n_vecs - 1) * AV_LANES);
@@ -66,27 +61,22 @@ SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, con
     const float *v = step->v;
     const float *s = step->s;
     const float *const end = s + step->n_keys;
-    fused_fetch_lines lines = {.ahead = step->lines.ahead};
-    if (fetch == FUSED_FETCH_NEXT)
-        lines = step->lines;
+    const int64_t ahead = step->ahead;
     __m512 acc[AV_TILE];
-    SATTN_UNROLL(16)
+    SATTN_UNROLL(24)
     for (int i = 0; i < n_sums * n_parts; ++i)
         acc[i] = _mm512_setzero_ps();
     SATTN_NO_UNROLL
     for (; end - s >= n_parts; s += n_parts) {
         SATTN_UNROLL(4)
-        for (int part = 0; part < n_parts; ++part, v += v_stride) {
-            av_key(acc + part * n_sums, s + part, v, last, &lines, n_rows, n_vecs, fetch);
-            if (fetch == FUSED_FETCH_NEXT)
-                fused_fetch_advance(&lines, (n_vecs + 1) / 2 * AV_LANES);
-        }
+        for (int part = 0; part < n_parts; ++part, v += v_stride)
+            av_key(acc + part * n_sums, s + part, v, last, ahead, n_rows, n_vecs);
     }
     SATTN_UNROLL(4)
     for (int part = 0; part + 1 < n_parts; ++part, v += v_stride)
         if (end - s > part)
-            av_key(acc + part * n_sums, s + part, v, last, &lines, n_rows, n_vecs, FUSED_FETCH_OWN);
-    SATTN_UNROLL(16)
+            av_key(acc + part * n_sums, s + part, v, last, ahead, n_rows, n_vecs);
+    SATTN_UNROLL(24)
     for (int i = 0; i < n_sums; ++i) {
         __m512 sum = acc[i];
         if (n_parts == 2)
@@ -97,79 +87,85 @@ SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, con
         float *const o = step->o + i / n_vecs * step->o_pitch + i % n_vecs * AV_LANES;
         _mm512_storeu_ps(o, _mm512_add_ps(_mm512_loadu_ps(o), sum));
     }
-    if (fetch == FUSED_FETCH_NEXT)
-        step->lines = lines;
     step->v += n_vecs * AV_LANES;
     step->o += n_vecs * AV_LANES;
     step->n_columns -= n_vecs * AV_LANES;
 }
 
-/* All n_vecs vectors of a band, for 1 or 2 rows. */
-SATTN_INLINE void av_few_rows(av_step *step, int n_vecs, const int n_rows, const fused_fetch fetch)
+/* All n_vecs vectors of a band at once, for up to 3 rows. */
+SATTN_INLINE void av_few_rows(av_step *step, int n_vecs, const int n_rows)
 {
     switch (n_vecs) {
     case 1:
-        av_tile(step, n_rows, 1, 4, fetch);
+        av_tile(step, n_rows, 1, 4);
         break;
     case 2:
-        av_tile(step, n_rows, 2, 4, fetch);
+        av_tile(step, n_rows, 2, 4);
         break;
     case 3:
-        av_tile(step, n_rows, 3, 2, fetch);
+        av_tile(step, n_rows, 3, 2);
         break;
     case 4:
-        av_tile(step, n_rows, 4, 2, fetch);
+        av_tile(step, n_rows, 4, 1);
         break;
     case 5:
-        av_tile(step, n_rows, 5, 1, fetch);
+        av_tile(step, n_rows, 5, 1);
         break;
     case 6:
-        av_tile(step, n_rows, 6, 1, fetch);
+        av_tile(step, n_rows, 6, 1);
         break;
     case 7:
-        av_tile(step, n_rows, 7, 1, fetch);
+        av_tile(step, n_rows, 7, 1);
         break;
     default:
-        av_tile(step, n_rows, 8, 1, fetch);
+        av_tile(step, n_rows, 8, 1);
     }
 }
 
-/* The n_vecs vectors of a band, as many at a time as registers hold, for 3 or 4 rows. */
-SATTN_INLINE void av_more_rows(av_step *step, int n_vecs, const int n_rows, const fused_fetch fetch)
+/* The n_vecs vectors of a band, as many at a time as registers hold, for 4 rows. */
+SATTN_INLINE void av_4_rows(av_step *step, int n_vecs)
 {
-    const int n_parts = n_vecs > 4 ? 1 : n_vecs > 2 ? 2 : 4;
-    for (; n_parts == 4 && n_vecs > 0; --n_vecs)
-        av_tile(step, n_rows, 1, 4, fetch);
-    for (; n_parts == 2 && n_vecs > 1; n_vecs -= 2)
-        av_tile(step, n_rows, 2, 2, fetch);
-    if (n_parts == 2 && n_vecs == 1)
-        av_tile(step, n_rows, 1, 2, fetch);
-    if (n_parts > 1)
+    if (n_vecs < 3) {
+        for (; n_vecs > 0; --n_vecs)
+            av_tile(step, 4, 1, 4);
         return;
+    }
+    if (n_vecs == 3) {
+        av_tile(step, 4, 2, 2);
+        av_tile(step, 4, 1, 2);
+        return;
+    }
     for (; n_vecs > 3; n_vecs -= 4)
-        av_tile(step, n_rows, 4, 1, fetch);
+        av_tile(step, 4, 4, 1);
     if (n_vecs == 3)
-        av_tile(step, n_rows, 3, 1, fetch);
+        av_tile(step, 4, 3, 1);
     else if (n_vecs == 2)
-        av_tile(step, n_rows, 2, 1, fetch);
+        av_tile(step, 4, 2, 1);
     else if (n_vecs == 1)
-        av_tile(step, n_rows, 1, 1, fetch);
+        av_tile(step, 4, 1, 1);
 }
 
-SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows, fused_fetch fetch)
+SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows)
 {
-    if (n_rows == 4 && fetch == FUSED_FETCH_NEXT)
-        av_more_rows(step, n_vecs, 4, FUSED_FETCH_NEXT);
-    else if (n_rows == 4)
-        av_more_rows(step, n_vecs, 4, FUSED_FETCH_OWN);
-    else if (n_rows == 3 && fetch == FUSED_FETCH_NEXT)
-        av_more_rows(step, n_vecs, 3, FUSED_FETCH_NEXT);
+    if (n_rows == 4)
+        av_4_rows(step, n_vecs);
     else if (n_rows == 3)
-        av_more_rows(step, n_vecs, 3, FUSED_FETCH_OWN);
+        av_few_rows(step, n_vecs, 3);
     else if (n_rows == 2)
-        av_few_rows(step, n_vecs, 2, FUSED_FETCH_OWN);
+        av_few_rows(step, n_vecs, 2);
     else
-        av_few_rows(step, n_vecs, 1, FUSED_FETCH_OWN);
+        av_few_rows(step, n_vecs, 1);
+}
+
+/* 4 rows would take V from memory by parts of a band. So 3 take it, and the last from a cache. */
+static inline void av_3_rows_and_1(av_step *step, int n_vecs)
+{
+    av_step last = *step;
+    last.s += 3 * FUSED_DECODE_KEYS;
+    last.o += 3 * step->o_pitch;
+    last.ahead = 0;
+    av_band(step, n_vecs, 3);
+    av_band(&last, n_vecs, 1);
 }
 
 static inline void av_group(const fused_decode_state *st, const fused_decode_block *block,
@@ -181,13 +177,15 @@ static inline void av_group(const fused_decode_state *st, const fused_decode_blo
                     .n_columns = st->d_v,
                     .o_pitch = st->o_pitch,
                     .v_stride = block->v_stride,
-                    .n_keys = block->n_keys,
-                    .lines.ahead = part->v_ahead};
-    if (part->fetch == FUSED_FETCH_NEXT)
-        step.lines = fused_fetch_lines_of(st, block, part);
+                    .ahead = part->v_ahead,
+                    .n_keys = block->n_keys};
     while (step.n_columns > 0) {
         const int64_t left = (step.n_columns + AV_LANES - 1) / AV_LANES;
-        av_band(&step, left < AV_BAND ? (int)left : AV_BAND, part->n_rows, part->fetch);
+        const int n_vecs = left < AV_BAND ? (int)left : AV_BAND;
+        if (part->is_far && part->n_rows == 4 && n_vecs != 4)
+            av_3_rows_and_1(&step, n_vecs);
+        else
+            av_band(&step, n_vecs, part->n_rows);
     }
 }
 

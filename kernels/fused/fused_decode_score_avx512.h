@@ -3,7 +3,10 @@
  * fused_decode_score_avx512.h: the scores of few query rows, 16 features per vector.
  *
  * 16 accumulators, for 1 row x 16 keys, 2 x 8 or 4 x 4 (3 x 4), each over all features, then one
- * transposing reduction. Four rows are skewed for it (score_skew_avx512.h). */
+ * transposing reduction. Four rows are skewed for it (score_skew_avx512.h).
+ *
+ * Memory is read fastest as one stream, from front to back: keys take turns. From a cache, several
+ * rows meet the keys of a tile side by side, so that Q is loaded once for these. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_SCORE_AVX512_H
 #define SATTN_KERNELS_FUSED_DECODE_SCORE_AVX512_H
 
@@ -115,9 +118,10 @@ SATTN_INLINE void store_max(float *block_max, __m512 max_f32x16, const int n_row
     vec_store_tail_f32x16(block_max, vec_tail_m16(n_rows), max_f32x16);
 }
 
+/* Keys side by side, which prefetch by `fetch`, or one after the other. */
 SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *block,
                              const fused_decode_part *part, const int n_rows, const int n_keys,
-                             const score_fetch fetch)
+                             const score_fetch fetch, const bool in_turn)
 {
     const int64_t d = st->d;
     const int64_t stride = block->k_stride;
@@ -125,16 +129,16 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
     const float *const q = st->q + part->row * st->q_pitch;
     const float *k = block->k + part->begin * stride;
     float *s = st->s + part->row * FUSED_DECODE_KEYS + part->begin;
-    fused_fetch_rows next = fused_fetch_rows_of(block, part);
     __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
     for (int left = part->end - part->begin; left > 0;
          left -= n_keys, s += n_keys, k += n_keys * stride) {
-        const float *rows[8];
+        const float *rows[SCORE_KEYS];
         __m512 acc[TILE];
         fused_decode_rows(rows, k, stride, left, n_keys);
-        if (fetch == SCORE_FETCH_NEXT)
-            fused_fetch_next(&next, rows, n_keys);
-        score_tile_f32x16(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
+        if (in_turn)
+            score_tile_in_turn_f32x16(acc, q, rows, d, ahead, n_rows, n_keys);
+        else
+            score_tile_f32x16(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
         const __m512 tile_f32x16 = sum_tile(acc, n_rows, n_keys);
         max_f32x16 = raise_max(max_f32x16, tile_f32x16);
         store_tile(s, tile_f32x16, n_rows, n_keys);
@@ -158,25 +162,28 @@ SATTN_NOINLINE void score_wide_row(fused_decode_state *st, const fused_decode_bl
 SATTN_NOINLINE void score_2_rows(fused_decode_state *st, const fused_decode_block *block,
                                  const fused_decode_part *part)
 {
-    score_rows(st, block, part, 2, 8, SCORE_FETCH_BY_KEY);
+    if (part->is_far)
+        score_rows(st, block, part, 2, 8, SCORE_FETCH_NONE, true);
+    else
+        score_rows(st, block, part, 2, 8, SCORE_FETCH_BY_KEY, false);
 }
 
 SATTN_NOINLINE void score_3_rows(fused_decode_state *st, const fused_decode_block *block,
                                  const fused_decode_part *part)
 {
-    if (part->fetch == FUSED_FETCH_NEXT)
-        score_rows(st, block, part, 3, 4, SCORE_FETCH_NEXT);
+    if (part->is_far)
+        score_rows(st, block, part, 3, 4, SCORE_FETCH_NONE, true);
     else
-        score_rows(st, block, part, 3, 4, SCORE_FETCH_BY_OFFSET);
+        score_rows(st, block, part, 3, 4, SCORE_FETCH_BY_OFFSET, false);
 }
 
 SATTN_NOINLINE void score_4_rows(fused_decode_state *st, const fused_decode_block *block,
                                  const fused_decode_part *part)
 {
-    if (part->fetch == FUSED_FETCH_NEXT)
-        score_rows(st, block, part, 4, 4, SCORE_FETCH_NEXT);
+    if (part->is_far)
+        score_rows(st, block, part, 4, 4, SCORE_FETCH_NONE, true);
     else
-        score_rows(st, block, part, 4, 4, SCORE_FETCH_BY_OFFSET);
+        score_rows(st, block, part, 4, 4, SCORE_FETCH_BY_OFFSET, false);
 }
 
 static inline void score(fused_decode_state *st, const fused_decode_block *block,

@@ -41,6 +41,7 @@ typedef struct fused_decode_block {
     const float *v;
     int64_t k_stride, v_stride;
     fused_fetch fetch;
+    bool is_far;                  /* K and V are taken to come from memory */
     int64_t k_ahead, v_ahead;     /* FUSED_FETCH_OWN: bytes */
     const float *k_next, *v_next; /* FUSED_FETCH_NEXT: rows where it begins */
 } fused_decode_block;
@@ -50,6 +51,7 @@ typedef struct fused_decode_part {
     int row, n_rows;
     int begin, end;
     fused_fetch fetch;
+    bool is_far; /* as in the block; later groups find K and V in a cache */
     int64_t k_ahead, v_ahead;
     int share, shares; /* FUSED_FETCH_NEXT: the groups that fetch, and which of them this one is */
 } fused_decode_part;
@@ -62,6 +64,7 @@ typedef struct fused_decode_alibi {
 
 typedef struct fused_decode_ops {
     int lanes;
+    bool streams; /* reads what comes from memory from front to back: FUSED_FETCH_OWN serves it */
     /* q = scale * Q as `score` wants it; NULL: by fused_decode_pack */
     void (*pack)(fused_decode_state *st, const fused_strip *strip, float scale);
     /* s[r][j] = q[r] . k[j] for the rows and keys of the part, and block_max over these, as if

@@ -13,7 +13,8 @@ enum { LANES = 16 };
 
 void sattn_fused_f32_avx512_decode(const sattn_fused_args *args);
 
-static void slope(float *s, int n, const fused_decode_alibi *alibi)
+/* Not inlined, or clang keeps its constants on the stack. */
+SATTN_NOINLINE void slope(float *s, int n, const fused_decode_alibi *alibi)
 {
     const __m512 slope = _mm512_set1_ps(alibi->slope);
     const __m512 position = _mm512_set1_ps(alibi->position);
@@ -83,6 +84,7 @@ static float exp_of_one(float t)
 void sattn_fused_f32_avx512_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
+                                         .streams = true,
                                          .pack = pack,
                                          .score = score,
                                          .cap = vec_softcap,

@@ -23,7 +23,7 @@ typedef enum score_fetch {
     SCORE_FETCH_NONE,
     SCORE_FETCH_BY_KEY,    /* from where each key is read */
     SCORE_FETCH_BY_OFFSET, /* from the start of each key, by one offset held in a register */
-    SCORE_FETCH_NEXT,      /* rows of K and V in turn, line by line from front to back */
+    SCORE_FETCH_NEXT,      /* rows of K and V in turn, which stand in k[] behind a tile's 2 keys */
 } score_fetch;
 
 /* Rows of the group that starts at row r of n_rows: SCORE_GROUP, and the rest at the end, but a
@@ -54,15 +54,6 @@ SATTN_INLINE void score_fetch_line(const float *key, int64_t x, int64_t distance
         vec_fetch(key + x, distance);
     if (fetch == SCORE_FETCH_BY_OFFSET)
         vec_fetch(key, distance);
-}
-
-/* SCORE_FETCH_NEXT: the rows of K and V that a tile prefetches stand in k[] behind its own keys, K
- * and V in turn. A tile of 2 keys has one of each and is at the same feature x in them. One of 4
- * keys has two, and is at feature 2 x of these two one after the other. So memory sees two streams,
- * each in order. */
-SATTN_INLINE const float *score_next(const float *row, const float *row_after, int64_t x, int64_t d)
-{
-    return (2 * x < d ? row : row_after - d) + 2 * x;
 }
 
 #endif

@@ -22,11 +22,6 @@ SATTN_INLINE void score_tile_f32x16(__m512 *acc, const float *q, const float *co
     SATTN_NO_UNROLL
     for (; x + SCORE_LANES <= d; x += SCORE_LANES, q += n_rows * SCORE_LANES) {
         const int64_t distance = score_fetch_distance(x, ahead, fetch);
-        const float *next[2] = {0};
-        if (fetch == SCORE_FETCH_NEXT) {
-            next[0] = score_next(k[n_keys], k[n_keys + 2], x, d);
-            next[1] = score_next(k[n_keys + 1], k[n_keys + 3], x, d);
-        }
         SATTN_KEEP_ORDER();
         SATTN_UNROLL(4)
         for (int r = 0; r < n_rows; ++r)
@@ -34,10 +29,7 @@ SATTN_INLINE void score_tile_f32x16(__m512 *acc, const float *q, const float *co
         SATTN_UNROLL(8)
         for (int j = 0; j < n_keys; ++j) {
             const __m512 k_f32x16 = vec_in_register_f32x16(_mm512_loadu_ps(k[j] + x));
-            if (fetch == SCORE_FETCH_NEXT)
-                vec_fetch(next[j % 2] + j / 2 * SCORE_LANES, 0);
-            else
-                score_fetch_line(k[j], x, distance, fetch);
+            score_fetch_line(k[j], x, distance, fetch);
             SATTN_UNROLL(4)
             for (int r = 0; r < n_rows; ++r)
                 acc[r * n_keys + j] = _mm512_fmadd_ps(q_f32x16[r], k_f32x16, acc[r * n_keys + j]);
@@ -81,6 +73,42 @@ SATTN_INLINE __m512 score_key_f32x16(const float *q, const float *k, int64_t who
     if (tail)
         acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), vec_load_tail_f32x16(k + x, tail), acc);
     return acc;
+}
+
+/* sum[r] += q[r] k for one vector of features. */
+SATTN_INLINE void score_step_f32x16(__m512 *sum, const float *q, __m512 k_f32x16, const int n_rows)
+{
+    k_f32x16 = vec_in_register_f32x16(k_f32x16);
+    SATTN_UNROLL(4)
+    for (int r = 0; r < n_rows; ++r)
+        sum[r] = _mm512_fmadd_ps(_mm512_loadu_ps(q + r * SCORE_LANES), k_f32x16, sum[r]);
+}
+
+/* score_tile_f32x16, but key after key, as in score_key_f32x16. */
+SATTN_INLINE void score_tile_in_turn_f32x16(__m512 *acc, const float *q, const float *const *k,
+                                            int64_t d, int64_t ahead, const int n_rows,
+                                            const int n_keys)
+{
+    const int64_t whole = d / SCORE_LANES * SCORE_LANES;
+    const __mmask16 tail = vec_tail_m16(d - whole);
+    SATTN_UNROLL(8)
+    for (int j = 0; j < n_keys; ++j) {
+        __m512 sum[SCORE_GROUP];
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r)
+            sum[r] = _mm512_setzero_ps();
+        int64_t x = 0;
+        SATTN_NO_UNROLL
+        for (; x < whole; x += SCORE_LANES) {
+            score_step_f32x16(sum, q + n_rows * x, _mm512_loadu_ps(k[j] + x), n_rows);
+            vec_fetch(k[j] + x, ahead);
+        }
+        if (tail)
+            score_step_f32x16(sum, q + n_rows * x, vec_load_tail_f32x16(k[j] + x, tail), n_rows);
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r)
+            acc[r * n_keys + j] = sum[r];
+    }
 }
 
 #endif

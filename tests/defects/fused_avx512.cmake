@@ -140,6 +140,15 @@ sattn_defect(tail_of_features_dropped_in_groups ${dot} GROUP every-d
         return;]]
   TO [[    if (x == d || x > 0)
         return;]])
+sattn_defect(tail_of_features_dropped_in_turn ${dot} GROUP large-memory
+  FROM [[        if (tail)
+            score_step_f32x16]]
+  TO [[        if (tail && whole == 0)
+            score_step_f32x16]])
+sattn_defect(rows_in_turn_swapped ${dot} GROUP large-memory
+  FROM [[acc[r * n_keys + j] = sum[r];]] TO [[acc[r * n_keys + j] = sum[n_rows - 1 - r];]])
+sattn_defect(first_weights_for_the_fourth_row ${av} GROUP large-memory
+  FROM [[last.s += 3 * FUSED_DECODE_KEYS;]] TO [[last.s += 0 * FUSED_DECODE_KEYS;]])
 sattn_defect(two_rows_swapped ${scores} GROUP groups
   FROM [[_mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));
     _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));]]
@@ -168,7 +177,9 @@ sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
 sattn_defect(reference_of_another_row ${decode} GROUP rising-rows
   FROM [[fused_decode_reference(st, r + i)]] TO [[fused_decode_reference(st, r)]])
 sattn_defect(query_read_beyond_its_end ${scores} GROUP every-d
-  FROM [[vec_load_tail_f32x16(rows[r] + x, lanes)]] TO [[_mm512_loadu_ps(rows[r] + x)]])
+  FROM [[_mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale),
+                                              vec_load_tail_f32x16(rows[r] + x, lanes));]]
+  TO [[_mm512_mul_ps(_mm512_set1_ps(scale), _mm512_loadu_ps(rows[r] + x));]])
 sattn_defect(scale_applied_twice ${scores} GROUP every-d
   FROM [[_mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale),]]
   TO [[_mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale * scale),]])
