@@ -22,15 +22,15 @@ sattn_defect(head_of_next_strip ${strip} GROUP groups
 sattn_defect(causal_one_key_too_many ${strip} GROUP causal
   FROM [[fused_held(s->limits.end + s->step[r],]] TO [[fused_held(s->limits.end + s->step[r] + 1,]])
 sattn_defect(causal_one_key_too_few ${strip} GROUP causal
-  FROM [[fused_held(s->limits.end + s->step[r],]]
-  TO [[fused_held(s->limits.end + s->step[r] - (a->visible.causal ? 1 : 0),]])
+  FROM [[s->limits.end = fused_held(limits.end,]]
+  TO [[s->limits.end = fused_held(limits.end - (a->visible.causal ? 1 : 0),]])
 sattn_defect(window_one_key_short_on_the_left ${strip} GROUP windows
   FROM [[fused_held(s->limits.begin + s->step[r],]] TO [[fused_held(s->limits.begin + s->step[r] + 1,]])
 sattn_defect(window_one_key_too_wide_on_the_left ${strip} GROUP windows
   FROM [[fused_held(s->limits.begin + s->step[r],]] TO [[fused_held(s->limits.begin + s->step[r] - 1,]])
 sattn_defect(window_one_key_short_on_the_right ${strip} GROUP windows
-  FROM [[fused_held(s->limits.end + s->step[r],]]
-  TO [[fused_held(s->limits.end + s->step[r] - (a->visible.window_right >= 0 ? 1 : 0),]])
+  FROM [[s->limits.end = fused_held(limits.end,]]
+  TO [[s->limits.end = fused_held(limits.end - (a->visible.window_right >= 0 ? 1 : 0),]])
 sattn_defect(window_ignored ${strip} GROUP windows
   FROM [[const sattn_key_range limits = sattn_limits(&a->visible, s->first_query);]]
   TO [[sattn_visibility open = a->visible;
@@ -155,8 +155,6 @@ sattn_defect(softcap_after_mask ${blocks} GROUP combined
             ops->maximum]])
 sattn_defect(first_block_of_keys_skipped_too_far ${blocks} GROUP windows
   FROM [[int64_t j = strip->key_begin_min;]] TO [[int64_t j = strip->key_begin_max;]])
-sattn_defect(keys_before_the_window_read ${blocks} GROUP windows
-  FROM [[int64_t j = strip->key_begin_min;]] TO [[int64_t j = a->j0;]])
 sattn_defect(last_block_missing ${blocks} GROUP tiles
   FROM [[j < end;) {]]
   TO [[j < end && (j == a->j0 || j + 1 < end);) {]])

@@ -58,9 +58,11 @@ sattn_defect(odd_key_not_summed ${steps} GROUP keys
 sattn_defect(sum_of_the_last_block_only ${steps} GROUP keys
   FROM [[_mm256_add_ps(_mm256_load_ps(row_sum), _mm256_add_ps(sum[0], sum[1]))]]
   TO [[_mm256_add_ps(sum[0], sum[1])]])
-sattn_defect(last_lane_not_stored ${steps} GROUP rows
+sattn_defect(second_vector_stored_over_the_first ${steps} GROUP rows
+  FROM [[st->strip->o + vec * LANES;]] TO [[st->strip->o;]])
+sattn_defect(two_rows_swapped_in_whole_tiles ${steps} GROUP every-d_v
   FROM [[_mm256_storeu_ps(rows[r] + y, tile[r]);]]
-  TO [[_mm256_storeu_ps(rows[r] + y, tile[r < LANES - 1 ? r : 0]);]])
+  TO [[_mm256_storeu_ps(rows[r] + y, tile[r ^ 1]);]])
 sattn_defect(rows_of_columns_stored_whole ${steps} GROUP every-d_v
   FROM [[vec_store_tail_f32x8(rows[r] + y, tail, tile[r]);]]
   TO [[_mm256_storeu_ps(rows[r] + y, tile[r]);]])
