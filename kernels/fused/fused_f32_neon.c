@@ -7,8 +7,8 @@
  *          multiply-adds a cycle. The multiplier is a lane of a vector of K or V (fmla by element),
  *          so those are loaded four or eight elements at a time and nothing is broadcast but the
  *          last d % 4 features.
- * Tails    A last group of fewer than 8 keys repeats the last key, whose scores are then stored
- *          again, and a repeated score does not change a maximum. A last group of fewer than 8
+ * Tails    A last group of fewer than 8 keys repeats the last key: its further scores are not
+ *          stored, and a repeated score does not change a maximum. A last group of fewer than 8
  *          columns of V is moved back to overlap the one before, and only the new columns are
  *          added; V narrower than 8 is loaded lane by lane.
  * Sums     each score is summed in the order of the features, each output in the order of the keys,
@@ -21,29 +21,9 @@ enum {
 
 sattn_fused_fn sattn_fused_f32_neon;
 
-/* Stores the scores of keys j .. j + n_keys - 1 and rows r .. r + 7, and raises their maxima to
- * them. */
-SATTN_INLINE void store_scores(const fused_prefill_state *st, int r, int j, float32x4_t sum[][2],
-                               int n_keys, bool is_cut)
-{
-    SATTN_UNROLL(2)
-    for (int c = 0; c < 2; ++c) {
-        const int row = r + c * VEC;
-        float32x4_t max = vld1q_f32(st->block_max + row);
-        SATTN_UNROLL(8)
-        for (int u = 0; u < TILE; ++u) {
-            const int key = u < n_keys ? j + u : j + n_keys - 1;
-            const float32x4_t score = is_cut ? prefill_limit(st, row, key, sum[u][c]) : sum[u][c];
-            vst1q_f32(st->s_t + key * WIDTH + row, score);
-            max = vmaxnmq_f32(max, score);
-        }
-        vst1q_f32(st->block_max + row, max);
-    }
-}
-
 /* Scores of 8 keys from key j on, the first n_keys of which exist, and of rows r .. r + 7. */
-SATTN_INLINE void score_tile(const fused_prefill_state *st, const float *const rows[TILE], int r,
-                             int j, int n_keys, bool is_cut)
+SATTN_INLINE void score_tile(const fused_prefill_state *st, const fused_block *block,
+                             const float *const rows[TILE], int r, int j, int n_keys)
 {
     const int64_t d = st->d;
     const float *const q_t = st->q_t + r;
@@ -85,10 +65,27 @@ SATTN_INLINE void score_tile(const fused_prefill_state *st, const float *const r
             sum[u][1] = vfmaq_f32(sum[u][1], q1, k_all);
         }
     }
-    if (is_cut)
-        store_scores(st, r, j, sum, n_keys, true);
-    else
-        store_scores(st, r, j, sum, n_keys, false);
+    float *const s_t = st->s_t + j * WIDTH + r;
+    SATTN_UNROLL(8)
+    for (int u = 0; u < TILE; ++u)
+        if (u < n_keys) {
+            vst1q_f32(s_t + u * WIDTH, sum[u][0]);
+            vst1q_f32(s_t + u * WIDTH + VEC, sum[u][1]);
+        }
+    const fused_span span = {r / LANES, 1, j, j + n_keys};
+    if (fused_keys_are_cut(block, &span, j, n_keys)) {
+        prefill_hide(st, block, &span);
+        return;
+    }
+    SATTN_UNROLL(2)
+    for (int c = 0; c < 2; ++c) {
+        float *const block_max = st->block_max + r + c * VEC;
+        float32x4_t max = vld1q_f32(block_max);
+        SATTN_UNROLL(8)
+        for (int u = 0; u < TILE; ++u)
+            max = vmaxnmq_f32(max, sum[u][c]);
+        vst1q_f32(block_max, max);
+    }
 }
 
 /* K is read along its rows, which every hardware prefetcher follows; V will be read in columns of
@@ -97,7 +94,6 @@ static void score(const fused_prefill_state *st, const fused_block *block, const
 {
     for (int j = span->begin; j < span->end; j += TILE) {
         const int n_keys = span->end - j < TILE ? span->end - j : TILE;
-        const bool is_cut = fused_keys_are_cut(block, j, n_keys);
         const float *k[TILE];
         for (int u = 0; u < TILE; ++u) {
             const int key = j + (u < n_keys ? u : n_keys - 1);
@@ -106,7 +102,7 @@ static void score(const fused_prefill_state *st, const fused_block *block, const
                 __builtin_prefetch(block->v + key * block->v_stride + y);
         }
         for (int r = span->vec * LANES; r < (span->vec + span->n_vec) * LANES; r += LANES)
-            score_tile(st, k, r, j, n_keys, is_cut);
+            score_tile(st, block, k, r, j, n_keys);
     }
 }
 

@@ -33,6 +33,8 @@
 #include "kernels/vec/fetch.h"
 
 typedef struct fused_prefill_state {
+    const fused_strip *strip;
+    const fused_strip *next; /* the one after it, or NULL */
     int64_t d, d_v;
     int n_vec;                 /* vectors of rows in use, 1 or 2 */
     int n_fetched, fetch_step; /* rows of the strip that were prefetched, and how many at a time */
@@ -46,14 +48,12 @@ typedef struct fused_prefill_state {
     float *factor;    /* [width] what O^T is multiplied by at the end */
     float *slope;     /* [width] what ALiBi multiplies distances by; set only with slopes */
     float *position;  /* [width] of the query, counted from the block's first key; the same */
-    /* [width] Keys of the block before the one, and from the other on, are hidden from the row. */
-    int32_t *block_begin, *block_end;
 } fused_prefill_state;
 
 typedef struct fused_prefill_ops {
     int lanes; /* rows in a vector */
     /* q_t[x][r] = scale * q[r][x] */
-    void (*pack)(const fused_prefill_state *st, const fused_strip *strip, float scale);
+    void (*pack)(const fused_prefill_state *st, float scale);
     /* s_t = K q_t of one vector or both, -inf where limits hide; raises block_max */
     void (*score)(const fused_prefill_state *st, const fused_block *block, const fused_span *span);
     /* s[0 .. n) = softcap * tanh(s / softcap) */
@@ -62,10 +62,9 @@ typedef struct fused_prefill_ops {
      * s_t[j][r] += slope[r] * |position[r] - j|, fused */
     void (*slope)(const fused_prefill_state *st, const fused_span *span);
     /* adds the mask row of each lane to s_t, -inf where it hides, whatever s_t holds */
-    void (*bias)(const fused_prefill_state *st, const fused_strip *strip, const fused_block *block,
-                 const fused_span *span);
-    /* s_t[j][r] = -inf for j < block_begin[r] and j >= block_end[r], whatever s_t holds */
-    void (*hide)(const fused_prefill_state *st, const fused_span *span);
+    void (*bias)(const fused_prefill_state *st, const fused_block *block, const fused_span *span);
+    /* s_t[j][r] = -inf where limits hide, whatever s_t holds; raises block_max to the others */
+    void (*hide)(const fused_prefill_state *st, const fused_block *block, const fused_span *span);
     /* block_max from s_t */
     void (*maximum)(const fused_prefill_state *st, const fused_span *span);
     /* s_t = exp(s_t - m), after raising m and rescaling where due; its sum is added to row_sum */
@@ -73,7 +72,7 @@ typedef struct fused_prefill_ops {
     /* o_t += V^T s_t, each vector over its keys of the block */
     void (*accumulate)(const fused_prefill_state *st, const fused_block *block);
     /* o[r][y] = factor[r] * o_t[y][r] for the n_rows rows of the strip */
-    void (*store)(const fused_prefill_state *st, const fused_strip *strip);
+    void (*store)(const fused_prefill_state *st);
 } fused_prefill_ops;
 
 static inline float *fused_prefill_take(float **next, int64_t floats)
@@ -96,38 +95,23 @@ static inline fused_prefill_state fused_prefill_carve(const sattn_fused_args *a,
     st.factor = fused_prefill_take(&next, width);
     st.slope = fused_prefill_take(&next, width);
     st.position = fused_prefill_take(&next, width);
-    st.block_begin = (int32_t *)(void *)fused_prefill_take(&next, width);
-    st.block_end = (int32_t *)(void *)fused_prefill_take(&next, width);
     return st;
 }
 
 /* Prefetches some rows of O, which the strip will store, and of Q, which the next strip, where
  * there is one, will pack: both would otherwise wait for memory with no work at hand. */
-static inline void fused_prefill_fetch(fused_prefill_state *st, const fused_strip *strip,
-                                       const fused_strip *next)
+static inline void fused_prefill_fetch(fused_prefill_state *st)
 {
     enum { LINE_FLOATS = 16 };
     int r = st->n_fetched;
     st->n_fetched += st->fetch_step;
     const int64_t n = st->d > st->d_v ? st->d : st->d_v;
-    for (; r < st->n_fetched && r < strip->n_rows; ++r)
+    for (; r < st->n_fetched && r < st->strip->n_rows; ++r)
         for (int64_t x = 0; x < n; x += LINE_FLOATS) {
-            if (next && r < next->n_lanes)
-                vec_fetch(next->q[r], x * (int64_t)sizeof(float));
-            vec_fetch(strip->o[r], x * (int64_t)sizeof(float));
+            if (st->next && r < st->next->n_lanes)
+                vec_fetch(st->next->q[r], x * (int64_t)sizeof(float));
+            vec_fetch(st->strip->o[r], x * (int64_t)sizeof(float));
         }
-}
-
-/* Where limits hide keys of the block from each row. */
-static inline void fused_prefill_cut(const fused_prefill_state *st, const fused_strip *strip,
-                                     const fused_block *block)
-{
-    const int64_t begin = strip->limits.begin - block->first;
-    const int64_t end = strip->limits.end - block->first;
-    for (int r = 0; r < strip->n_lanes; ++r) {
-        st->block_begin[r] = fused_place(begin + strip->query[r], 0, block->n_keys);
-        st->block_end[r] = fused_place(end + strip->query[r], 0, block->n_keys);
-    }
 }
 
 /* Scores of all keys of the block, run by run. */
@@ -158,9 +142,9 @@ static inline void fused_prefill_cap(const fused_prefill_ops *ops, const fused_p
 }
 
 static inline void fused_prefill_alibi(const fused_prefill_ops *ops, const fused_prefill_state *st,
-                                       const fused_strip *strip, const fused_block *block,
-                                       const fused_span *span)
+                                       const fused_block *block, const fused_span *span)
 {
+    const fused_strip *const strip = st->strip;
     const int width = 2 * ops->lanes;
     const int end = (span->vec + 1) * ops->lanes;
     bool near = true;
@@ -180,25 +164,23 @@ static inline void fused_prefill_alibi(const fused_prefill_ops *ops, const fused
 static inline void fused_prefill_hide(const fused_prefill_ops *ops, const fused_prefill_state *st,
                                       const fused_block *block, const fused_span *span)
 {
-    const int begin = block->sure_begin < span->end ? block->sure_begin : span->end;
-    const int end = block->sure_end > begin ? block->sure_end : begin;
-    ops->hide(st, &(fused_span){span->vec, 1, span->begin, begin});
-    ops->hide(st, &(fused_span){span->vec, 1, end, span->end});
+    const int vec = span->vec;
+    const int begin = (int)fused_held(block->sure_begin[vec], span->begin, span->end);
+    const int end = (int)fused_held(block->sure_end[vec], begin, span->end);
+    ops->hide(st, block, &(fused_span){vec, 1, span->begin, begin});
+    ops->hide(st, block, &(fused_span){vec, 1, end, span->end});
 }
 
 static inline void fused_prefill_block(const sattn_fused_args *a, const fused_prefill_ops *ops,
-                                       fused_prefill_state *st, const fused_strip *strip,
-                                       const fused_strip *next, const fused_block *block)
+                                       fused_prefill_state *st, const fused_block *block)
 {
     const bool capped = a->softcap != 0.0f;
     const bool sloped = a->visible.alibi_slopes != NULL;
     const bool masked = a->visible.mask_bool || a->visible.mask_add;
     const bool changed = capped || sloped || masked;
-    if (block->is_cut)
-        fused_prefill_cut(st, strip, block);
-    fused_prefill_fetch(st, strip, next);
+    fused_prefill_fetch(st);
     fused_prefill_score(ops, st, block);
-    fused_prefill_fetch(st, strip, next);
+    fused_prefill_fetch(st);
     if (capped)
         fused_prefill_cap(ops, st, block, a->softcap);
     for (int vec = 0; vec < 2; ++vec) {
@@ -206,25 +188,25 @@ static inline void fused_prefill_block(const sattn_fused_args *a, const fused_pr
         if (span.begin == span.end)
             continue;
         if (sloped)
-            fused_prefill_alibi(ops, st, strip, block, &span);
+            fused_prefill_alibi(ops, st, block, &span);
         if (masked)
-            ops->bias(st, strip, block, &span);
-        if (changed && block->is_cut)
+            ops->bias(st, block, &span);
+        if (changed) {
             fused_prefill_hide(ops, st, block, &span);
-        if (changed)
             ops->maximum(st, &span);
+        }
         ops->weigh(st, &span);
     }
-    fused_prefill_fetch(st, strip, next);
+    fused_prefill_fetch(st);
     ops->accumulate(st, block);
     st->is_fresh[0] = st->is_fresh[0] && block->both_end == 0;
     st->is_fresh[1] = st->is_fresh[1] && block->both_begin == block->n_keys;
 }
 
 /* Statistics of the rows, and +0 for those that see no key. */
-static inline void fused_prefill_finish(const sattn_fused_args *a, const fused_prefill_state *st,
-                                        const fused_strip *strip)
+static inline void fused_prefill_finish(const sattn_fused_args *a, const fused_prefill_state *st)
 {
+    const fused_strip *const strip = st->strip;
     for (int r = 0; r < strip->n_rows; ++r) {
         const bool seen = fused_row_sees(a, strip, r, st->row_sum[r]);
         fused_row_statistics(a, strip, r, st->row_max[r], st->row_sum[r], seen);
@@ -234,11 +216,11 @@ static inline void fused_prefill_finish(const sattn_fused_args *a, const fused_p
 }
 
 static inline void fused_prefill_store(const sattn_fused_args *a, const fused_prefill_ops *ops,
-                                       const fused_prefill_state *st, const fused_strip *strip)
+                                       const fused_prefill_state *st)
 {
     const int width = 2 * ops->lanes;
     int n_empty = 0; /* sums of 0: of rows that see no key, or next to none */
-    for (int r = 0; r < strip->n_lanes; ++r) {
+    for (int r = 0; r < st->strip->n_lanes; ++r) {
         st->factor[r] = fused_row_factor(a, st->row_sum[r]);
         n_empty += st->row_sum[r] == 0.0f;
     }
@@ -246,22 +228,22 @@ static inline void fused_prefill_store(const sattn_fused_args *a, const fused_pr
         for (int64_t y = 0; st->is_fresh[vec] && y < a->d_v; ++y)
             for (int r = vec * ops->lanes; r < (vec + 1) * ops->lanes; ++r)
                 st->o_t[y * width + r] = 0.0f;
-    ops->store(st, strip);
+    ops->store(st);
     if (n_empty > 0 || a->row_max || a->row_sum)
-        fused_prefill_finish(a, st, strip);
+        fused_prefill_finish(a, st);
 }
 
 static inline void fused_prefill_strip(const sattn_fused_args *a, const fused_prefill_ops *ops,
-                                       fused_prefill_state *st, const fused_strip *strip,
-                                       const fused_strip *next)
+                                       fused_prefill_state *st)
 {
+    const fused_strip *const strip = st->strip;
     const int width = 2 * ops->lanes;
     for (int r = 0; r < width; ++r) {
         st->row_max[r] = -INFINITY;
         st->row_sum[r] = 0.0f;
     }
     st->is_fresh[0] = st->is_fresh[1] = true;
-    ops->pack(st, strip, a->scale);
+    ops->pack(st, a->scale);
     const fused_ranges ranges = fused_strip_ranges(strip, ops->lanes);
     const int64_t end = strip->key_end_max;
     const int64_t n_keys = end > strip->key_begin_min ? end - strip->key_begin_min : 0;
@@ -272,20 +254,18 @@ static inline void fused_prefill_strip(const sattn_fused_args *a, const fused_pr
     for (int64_t j = strip->key_begin_min; j < end;) {
         const int64_t border = (j / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
         const int64_t stop = border < end ? border : end;
-        const int64_t next_scored = stop < end ? stop : strip->key_begin_min;
-        fused_block block = {.k_next = a->k + next_scored * a->k_stride,
-                             .k_stride = a->k_stride,
+        fused_block block = {.k_stride = a->k_stride,
                              .v_stride = a->v_stride,
                              .mask_key_stride = a->visible.mask_key_stride};
         if (fused_block_find(&block, a, strip, &ranges, ops->lanes, j, stop)) {
             block.k = a->k + block.first * a->k_stride;
             block.v = a->v + block.first * a->v_stride;
-            fused_block_cut(&block, strip);
-            fused_prefill_block(a, ops, st, strip, next, &block);
+            fused_block_cut(&block, strip, ops->lanes);
+            fused_prefill_block(a, ops, st, &block);
         }
         j = stop;
     }
-    fused_prefill_store(a, ops, st, strip);
+    fused_prefill_store(a, ops, st);
 }
 
 static inline void fused_prefill(const sattn_fused_args *a, const fused_prefill_ops *ops)
@@ -298,12 +278,14 @@ static inline void fused_prefill(const sattn_fused_args *a, const fused_prefill_
         return;
     fused_strip_fill(&strips[0], a, 0, n_rows <= ops->lanes ? ops->lanes : width);
     for (int64_t first = 0, turn = 0; first < n_rows; first += width, ++turn) {
-        fused_strip *const strip = &strips[turn & 1], *const next = &strips[(turn + 1) & 1];
+        fused_strip *const next = &strips[(turn + 1) & 1];
         const int64_t rest = n_rows - first - width;
         if (rest > 0)
             fused_strip_fill(next, a, first + width, rest <= ops->lanes ? ops->lanes : width);
-        st.n_vec = n_rows - first <= ops->lanes ? 1 : 2;
-        fused_prefill_strip(a, ops, &st, strip, rest > 0 ? next : NULL);
+        st.strip = &strips[turn & 1];
+        st.next = rest > 0 ? next : NULL;
+        st.n_vec = st.strip->n_lanes / ops->lanes;
+        fused_prefill_strip(a, ops, &st);
     }
 }
 

@@ -19,29 +19,36 @@ enum {
     WIDTH = 2 * LANES,
 };
 
-/* Columns x .. x + 7 of one vector of rows: lane r of row x of `to` is scale * rows[r][x]. */
-SATTN_INLINE void prefill_pack_tile(float *to, const float *const *rows, int64_t x, int64_t d,
+/* Columns x .. x + n - 1 of one vector of rows, 1 <= n <= 8: lane r of row x of `to` is scale *
+ * rows[r][x]. */
+SATTN_INLINE void prefill_pack_tile(float *to, const float *const *rows, int64_t x, int64_t n,
                                     __m256 scale)
 {
-    const __m256i tail = vec_tail_m8(d - x);
+    const __m256i tail = vec_tail_m8(n);
     __m256 tile[8];
     SATTN_UNROLL(8)
     for (int r = 0; r < 8; ++r)
-        tile[r] = _mm256_mul_ps(scale, vec_load_tail_f32x8(rows[r] + x, tail));
+        tile[r] = _mm256_mul_ps(scale, n == LANES ? _mm256_loadu_ps(rows[r] + x)
+                                                  : vec_load_tail_f32x8(rows[r] + x, tail));
     vec_transpose_f32x8(tile);
     SATTN_UNROLL(8)
     for (int i = 0; i < 8; ++i)
-        if (x + i < d)
+        if (i < n)
             _mm256_store_ps(to + (x + i) * WIDTH, tile[i]);
 }
 
-static inline void prefill_pack(const fused_prefill_state *st, const fused_strip *strip,
-                                float scale)
+static inline void prefill_pack(const fused_prefill_state *st, float scale)
 {
-    for (int vec = 0; vec < st->n_vec; ++vec)
-        for (int64_t x = 0; x < st->d; x += LANES)
-            prefill_pack_tile(st->q_t + vec * LANES, strip->q + vec * LANES, x, st->d,
-                              _mm256_set1_ps(scale));
+    const __m256 scales = _mm256_set1_ps(scale);
+    for (int vec = 0; vec < st->n_vec; ++vec) {
+        float *const to = st->q_t + vec * LANES;
+        const float *const *const rows = st->strip->q + vec * LANES;
+        int64_t x = 0;
+        for (; x + LANES <= st->d; x += LANES)
+            prefill_pack_tile(to, rows, x, LANES, scales);
+        if (x < st->d)
+            prefill_pack_tile(to, rows, x, st->d - x, scales);
+    }
 }
 
 static inline void prefill_slope(const fused_prefill_state *st, const fused_span *span)
@@ -57,25 +64,26 @@ static inline void prefill_slope(const fused_prefill_state *st, const fused_span
     }
 }
 
-/* The score of key j where limits let the row see it, -inf where not. */
-SATTN_INLINE __m256 prefill_limit(const fused_prefill_state *st, int vec, int j, __m256 score)
+static inline void prefill_hide(const fused_prefill_state *st, const fused_block *block,
+                                const fused_span *span)
 {
-    const __m256i key = _mm256_set1_epi32(j);
-    const int32_t *const begins = st->block_begin + vec * LANES;
-    const int32_t *const ends = st->block_end + vec * LANES;
-    const __m256i begin = _mm256_load_si256((const __m256i *)(const void *)begins);
-    const __m256i end = _mm256_load_si256((const __m256i *)(const void *)ends);
-    const __m256i visible =
-        _mm256_andnot_si256(_mm256_cmpgt_epi32(begin, key), _mm256_cmpgt_epi32(end, key));
-    return _mm256_blendv_ps(_mm256_set1_ps(-INFINITY), score, _mm256_castsi256_ps(visible));
-}
-
-static inline void prefill_hide(const fused_prefill_state *st, const fused_span *span)
-{
+    const int first = span->vec * LANES;
+    const int32_t *const step = st->strip->step + first;
+    const __m256i steps = _mm256_loadu_si256((const __m256i *)(const void *)step);
+    const __m256i begin = _mm256_add_epi32(steps, _mm256_set1_epi32(block->limit_begin));
+    const __m256i end = _mm256_add_epi32(steps, _mm256_set1_epi32(block->limit_end));
+    __m256 max = _mm256_load_ps(st->block_max + first);
     for (int j = span->begin; j < span->end; ++j) {
-        float *const s = st->s_t + j * WIDTH + span->vec * LANES;
-        _mm256_store_ps(s, prefill_limit(st, span->vec, j, _mm256_load_ps(s)));
+        float *const s = st->s_t + j * WIDTH + first;
+        const __m256i key = _mm256_set1_epi32(j);
+        const __m256i visible =
+            _mm256_andnot_si256(_mm256_cmpgt_epi32(begin, key), _mm256_cmpgt_epi32(end, key));
+        const __m256 score = _mm256_blendv_ps(_mm256_set1_ps(-INFINITY), _mm256_load_ps(s),
+                                              _mm256_castsi256_ps(visible));
+        _mm256_store_ps(s, score);
+        max = _mm256_max_ps(score, max); /* a NaN score leaves max as it is */
     }
+    _mm256_store_ps(st->block_max + first, max);
 }
 
 /* Adds the bias to one vector of scores, or hides them where it is -inf, whatever the score is. */
@@ -107,20 +115,22 @@ SATTN_INLINE __m256 prefill_bias_keys(const fused_strip *strip, int r, int64_t a
     return _mm256_and_ps(_mm256_castsi256_ps(hidden), _mm256_set1_ps(-INFINITY));
 }
 
-static inline void prefill_bias_shared(const fused_prefill_state *st, const fused_strip *strip,
-                                       const fused_block *block, const fused_span *span)
+static inline void prefill_bias_shared(const fused_prefill_state *st, const fused_block *block,
+                                       const fused_span *span)
 {
+    const fused_strip *const strip = st->strip;
     for (int j = span->begin; j < span->end; ++j) {
         const float value = fused_strip_bias(strip, 0, (block->first + j) * block->mask_key_stride);
         prefill_add_bias(st->s_t + j * WIDTH + span->vec * LANES, _mm256_set1_ps(value));
     }
 }
 
-static inline void prefill_bias(const fused_prefill_state *st, const fused_strip *strip,
-                                const fused_block *block, const fused_span *span)
+static inline void prefill_bias(const fused_prefill_state *st, const fused_block *block,
+                                const fused_span *span)
 {
+    const fused_strip *const strip = st->strip;
     if (strip->mask_is_shared) {
-        prefill_bias_shared(st, strip, block, span);
+        prefill_bias_shared(st, block, span);
         return;
     }
     for (int first = span->begin; first < span->end; first += LANES) {
@@ -211,26 +221,37 @@ static inline void prefill_weigh(const fused_prefill_state *st, const fused_span
     _mm256_store_ps(row_sum, _mm256_add_ps(_mm256_load_ps(row_sum), _mm256_add_ps(sum[0], sum[1])));
 }
 
-static inline void prefill_store(const fused_prefill_state *st, const fused_strip *strip)
+/* Columns y .. y + n - 1 of one vector of rows, 1 <= n <= 8. Lanes behind the last row hold what it
+ * holds, and store it again. */
+SATTN_INLINE void prefill_store_tile(float *const *rows, int64_t y, int64_t n, const float *o_t,
+                                     __m256 factor)
+{
+    const __m256i tail = vec_tail_m8(n);
+    __m256 tile[8];
+    SATTN_UNROLL(8)
+    for (int i = 0; i < 8; ++i)
+        tile[i] = i < n ? _mm256_mul_ps(factor, _mm256_load_ps(o_t + (y + i) * WIDTH))
+                        : _mm256_setzero_ps();
+    vec_transpose_f32x8(tile);
+    SATTN_UNROLL(8)
+    for (int r = 0; r < 8; ++r)
+        if (n == LANES)
+            _mm256_storeu_ps(rows[r] + y, tile[r]);
+        else
+            vec_store_tail_f32x8(rows[r] + y, tail, tile[r]);
+}
+
+static inline void prefill_store(const fused_prefill_state *st)
 {
     for (int vec = 0; vec < st->n_vec; ++vec) {
-        const int first = vec * LANES;
-        const __m256 factor = _mm256_load_ps(st->factor + first);
-        for (int64_t y = 0; y < st->d_v; y += LANES) {
-            const __m256i tail = vec_tail_m8(st->d_v - y);
-            __m256 tile[8];
-            SATTN_UNROLL(8)
-            for (int i = 0; i < 8; ++i)
-                tile[i] =
-                    y + i < st->d_v
-                        ? _mm256_mul_ps(factor, _mm256_load_ps(st->o_t + (y + i) * WIDTH + first))
-                        : _mm256_setzero_ps();
-            vec_transpose_f32x8(tile);
-            SATTN_UNROLL(8)
-            for (int r = 0; r < 8; ++r)
-                if (first + r < strip->n_rows)
-                    vec_store_tail_f32x8(strip->o[first + r] + y, tail, tile[r]);
-        }
+        const __m256 factor = _mm256_load_ps(st->factor + vec * LANES);
+        const float *const o_t = st->o_t + vec * LANES;
+        float *const *const rows = st->strip->o + vec * LANES;
+        int64_t y = 0;
+        for (; y + LANES <= st->d_v; y += LANES)
+            prefill_store_tile(rows, y, LANES, o_t, factor);
+        if (y < st->d_v)
+            prefill_store_tile(rows, y, st->d_v - y, o_t, factor);
     }
 }
 

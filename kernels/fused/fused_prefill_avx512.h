@@ -35,13 +35,12 @@ SATTN_INLINE void prefill_pack_tile(float *to, const float *const *rows, int64_t
             _mm512_store_ps(to + (x + i) * WIDTH, tile[i]);
 }
 
-static inline void prefill_pack(const fused_prefill_state *st, const fused_strip *strip,
-                                float scale)
+static inline void prefill_pack(const fused_prefill_state *st, float scale)
 {
     const __m512 scales = _mm512_set1_ps(scale);
     for (int vec = 0; vec < st->n_vec; ++vec) {
         float *const to = st->q_t + vec * LANES;
-        const float *const *const rows = strip->q + vec * LANES;
+        const float *const *const rows = st->strip->q + vec * LANES;
         int64_t x = 0;
         for (; x + LANES <= st->d; x += LANES)
             prefill_pack_tile(to, rows, x, LANES, scales);
@@ -62,23 +61,25 @@ static inline void prefill_slope(const fused_prefill_state *st, const fused_span
     }
 }
 
-/* The score of key j where limits let the row see it, -inf where not. */
-SATTN_INLINE __m512 prefill_limit(const fused_prefill_state *st, int vec, int j, __m512 score)
+static inline void prefill_hide(const fused_prefill_state *st, const fused_block *block,
+                                const fused_span *span)
 {
-    const __m512i key = _mm512_set1_epi32(j);
-    const __m512i begin = _mm512_load_si512(st->block_begin + vec * LANES);
-    const __m512i end = _mm512_load_si512(st->block_end + vec * LANES);
-    const __mmask16 visible =
-        _mm512_mask_cmpgt_epi32_mask(_mm512_cmple_epi32_mask(begin, key), end, key);
-    return _mm512_mask_mov_ps(_mm512_set1_ps(-INFINITY), visible, score);
-}
-
-static inline void prefill_hide(const fused_prefill_state *st, const fused_span *span)
-{
+    const int first = span->vec * LANES;
+    const __m512i steps = _mm512_loadu_si512(st->strip->step + first);
+    const __m512i begin = _mm512_add_epi32(steps, _mm512_set1_epi32(block->limit_begin));
+    const __m512i end = _mm512_add_epi32(steps, _mm512_set1_epi32(block->limit_end));
+    __m512 max = _mm512_load_ps(st->block_max + first);
     for (int j = span->begin; j < span->end; ++j) {
-        float *const s = st->s_t + j * WIDTH + span->vec * LANES;
-        _mm512_store_ps(s, prefill_limit(st, span->vec, j, _mm512_load_ps(s)));
+        float *const s = st->s_t + j * WIDTH + first;
+        const __m512i key = _mm512_set1_epi32(j);
+        const __mmask16 visible =
+            _mm512_mask_cmpgt_epi32_mask(_mm512_cmple_epi32_mask(begin, key), end, key);
+        const __m512 score =
+            _mm512_mask_mov_ps(_mm512_set1_ps(-INFINITY), visible, _mm512_load_ps(s));
+        _mm512_store_ps(s, score);
+        max = _mm512_max_ps(score, max); /* a NaN score leaves max as it is */
     }
+    _mm512_store_ps(st->block_max + first, max);
 }
 
 /* Adds the bias to one vector of scores, or hides them where it is -inf, whatever the score is. */
@@ -103,20 +104,22 @@ SATTN_INLINE __m512 prefill_bias_keys(const fused_strip *strip, int r, int64_t a
                               _mm512_setzero_ps());
 }
 
-static inline void prefill_bias_shared(const fused_prefill_state *st, const fused_strip *strip,
-                                       const fused_block *block, const fused_span *span)
+static inline void prefill_bias_shared(const fused_prefill_state *st, const fused_block *block,
+                                       const fused_span *span)
 {
+    const fused_strip *const strip = st->strip;
     for (int j = span->begin; j < span->end; ++j) {
         const float value = fused_strip_bias(strip, 0, (block->first + j) * block->mask_key_stride);
         prefill_add_bias(st->s_t + j * WIDTH + span->vec * LANES, _mm512_set1_ps(value));
     }
 }
 
-static inline void prefill_bias(const fused_prefill_state *st, const fused_strip *strip,
-                                const fused_block *block, const fused_span *span)
+static inline void prefill_bias(const fused_prefill_state *st, const fused_block *block,
+                                const fused_span *span)
 {
+    const fused_strip *const strip = st->strip;
     if (strip->mask_is_shared) {
-        prefill_bias_shared(st, strip, block, span);
+        prefill_bias_shared(st, block, span);
         return;
     }
     for (int first = span->begin; first < span->end; first += LANES) {
@@ -232,12 +235,12 @@ SATTN_INLINE void prefill_store_tile(float *const *rows, int64_t y, int64_t n, c
             vec_store_tail_f32x16(rows[r] + y, tail, tile[r]);
 }
 
-static inline void prefill_store(const fused_prefill_state *st, const fused_strip *strip)
+static inline void prefill_store(const fused_prefill_state *st)
 {
     for (int vec = 0; vec < st->n_vec; ++vec) {
         const __m512 factor = _mm512_load_ps(st->factor + vec * LANES);
         const float *const o_t = st->o_t + vec * LANES;
-        float *const *const rows = strip->o + vec * LANES;
+        float *const *const rows = st->strip->o + vec * LANES;
         int64_t y = 0;
         for (; y + LANES <= st->d_v; y += LANES)
             prefill_store_tile(rows, y, LANES, o_t, factor);

@@ -20,8 +20,7 @@ enum {
     WIDTH = 2 * LANES, /* rows in a strip */
 };
 
-static inline void prefill_pack(const fused_prefill_state *st, const fused_strip *strip,
-                                float scale)
+static inline void prefill_pack(const fused_prefill_state *st, float scale)
 {
     const float32x4_t scales = vdupq_n_f32(scale);
     for (int r = 0; r < st->n_vec * LANES; r += VEC)
@@ -29,7 +28,7 @@ static inline void prefill_pack(const fused_prefill_state *st, const fused_strip
             float *const q_t = st->q_t + x * WIDTH + r;
             const int64_t n = st->d - x < VEC ? st->d - x : VEC;
             float32x4_t columns[4];
-            vec_load_columns_f32x4(columns, &strip->q[r], x, n);
+            vec_load_columns_f32x4(columns, &st->strip->q[r], x, n);
             for (int64_t u = 0; u < n; ++u)
                 vst1q_f32(q_t + u * WIDTH, vmulq_f32(columns[u], scales));
         }
@@ -48,23 +47,25 @@ static inline void prefill_slope(const fused_prefill_state *st, const fused_span
     }
 }
 
-/* The scores of key j for rows r .. r + 3 where limits let them see it, -inf where not. */
-SATTN_INLINE float32x4_t prefill_limit(const fused_prefill_state *st, int r, int j,
-                                       float32x4_t score)
+static inline void prefill_hide(const fused_prefill_state *st, const fused_block *block,
+                                const fused_span *span)
 {
-    const int32x4_t key = vdupq_n_s32(j);
-    const uint32x4_t is_begun = vcleq_s32(vld1q_s32(st->block_begin + r), key);
-    const uint32x4_t is_inside = vandq_u32(is_begun, vcgtq_s32(vld1q_s32(st->block_end + r), key));
-    return vbslq_f32(is_inside, score, vdupq_n_f32(-INFINITY));
-}
-
-static inline void prefill_hide(const fused_prefill_state *st, const fused_span *span)
-{
-    for (int j = span->begin; j < span->end; ++j)
-        for (int r = span->vec * LANES; r < (span->vec + 1) * LANES; r += VEC) {
+    const float32x4_t hidden = vdupq_n_f32(-INFINITY);
+    for (int r = span->vec * LANES; r < (span->vec + 1) * LANES; r += VEC) {
+        const int32x4_t steps = vld1q_s32(st->strip->step + r);
+        const int32x4_t begin = vaddq_s32(steps, vdupq_n_s32(block->limit_begin));
+        const int32x4_t end = vaddq_s32(steps, vdupq_n_s32(block->limit_end));
+        float32x4_t max = vld1q_f32(st->block_max + r);
+        for (int j = span->begin; j < span->end; ++j) {
             float *const s = st->s_t + j * WIDTH + r;
-            vst1q_f32(s, prefill_limit(st, r, j, vld1q_f32(s)));
+            const int32x4_t key = vdupq_n_s32(j);
+            const uint32x4_t is_inside = vandq_u32(vcleq_s32(begin, key), vcgtq_s32(end, key));
+            const float32x4_t score = vbslq_f32(is_inside, vld1q_f32(s), hidden);
+            vst1q_f32(s, score);
+            max = vmaxnmq_f32(max, score);
         }
+        vst1q_f32(st->block_max + r, max);
+    }
 }
 
 /* As vec_load_columns_f32x4 for a mask of bytes: 0 where it is nonzero, -inf elsewhere. */
@@ -100,9 +101,10 @@ static inline void load_bias(float32x4_t bias[4], const fused_strip *strip, int 
                             : vld1q_dup_f32(strip->mask_add[r] + at + u);
 }
 
-static inline void prefill_bias(const fused_prefill_state *st, const fused_strip *strip,
-                                const fused_block *block, const fused_span *span)
+static inline void prefill_bias(const fused_prefill_state *st, const fused_block *block,
+                                const fused_span *span)
 {
+    const fused_strip *const strip = st->strip;
     const float32x4_t hidden = vdupq_n_f32(-INFINITY);
     const int64_t key_stride = block->mask_key_stride;
     for (int r = span->vec * LANES; r < (span->vec + 1) * LANES; r += VEC) {
@@ -191,8 +193,9 @@ static inline void prefill_weigh(const fused_prefill_state *st, const fused_span
     }
 }
 
-static inline void prefill_store(const fused_prefill_state *st, const fused_strip *strip)
+static inline void prefill_store(const fused_prefill_state *st)
 {
+    const fused_strip *const strip = st->strip;
     for (int r = 0; r < strip->n_rows; r += VEC) {
         const int n = strip->n_rows - r < VEC ? strip->n_rows - r : VEC;
         const float32x4_t factor = vld1q_f32(st->factor + r);

@@ -11,7 +11,6 @@
  *   keys      0 ............. both_begin ............. both_end ............. n_keys
  *   vector 0  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
  *   vector 1                  xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
- *   no limit hides here              sure_begin ...... sure_end
  */
 #ifndef SATTN_KERNELS_FUSED_SPAN_H
 #define SATTN_KERNELS_FUSED_SPAN_H
@@ -28,11 +27,11 @@ typedef struct fused_block {
     int64_t first; /* absolute index of its first key */
     int n_keys;    /* 1 .. SATTN_KEY_BLOCK */
     int both_begin, both_end;
-    bool is_cut;              /* a limit hides keys of the block from some row that takes part */
-    int sure_begin, sure_end; /* where it is: limits hide none of these keys from any row */
-    const float *k;           /* row of the first key */
+    /* A row sees the keys from limit_begin + its step on, up to limit_end + its step. */
+    int limit_begin, limit_end;
+    int sure_begin[2], sure_end[2]; /* limits hide none of these keys from any row of the vector */
+    const float *k;                 /* row of the first key */
     const float *v;
-    const float *k_next; /* K rows scored after these: the next block's, or the next strip's */
     int64_t k_stride, v_stride, mask_key_stride;
 } fused_block;
 
@@ -99,19 +98,25 @@ static inline void fused_trim(const fused_strip *strip, int lanes, int vec, int6
     }
 }
 
-/* Where limits hide keys of the block. */
-static inline void fused_block_cut(fused_block *block, const fused_strip *strip)
+/* Where limits hide keys of the block. They are held where all its keys lie on the same side. */
+static inline void fused_block_cut(fused_block *block, const fused_strip *strip, int lanes)
 {
-    block->is_cut =
-        strip->key_begin_max > block->first || strip->key_end_min < block->first + block->n_keys;
-    block->sure_begin = fused_place(strip->key_begin_max, block->first, block->n_keys);
-    block->sure_end = fused_place(strip->key_end_min, block->first, block->n_keys);
+    const int64_t begin = strip->limits.begin - block->first;
+    const int64_t end = strip->limits.end - block->first;
+    block->limit_begin = (int)fused_held(begin, -SATTN_TILE_QUERIES_MAX, SATTN_KEY_BLOCK);
+    block->limit_end = (int)fused_held(end, -SATTN_TILE_QUERIES_MAX, SATTN_KEY_BLOCK);
+    for (int vec = 0; vec * lanes < strip->n_lanes; ++vec) {
+        block->sure_begin[vec] = block->limit_begin + strip->step[(vec + 1) * lanes - 1];
+        block->sure_end[vec] = block->limit_end + strip->step[vec * lanes];
+    }
 }
 
-/* True if a limit hides one of the n keys from `at` on from some row. */
-static inline bool fused_keys_are_cut(const fused_block *block, int64_t at, int n)
+/* True if a limit hides one of the n keys from `at` on from a row of the span's vectors. */
+static inline bool fused_keys_are_cut(const fused_block *block, const fused_span *span, int64_t at,
+                                      int n)
 {
-    return block->is_cut && (at < block->sure_begin || at + n > block->sure_end);
+    return at < block->sure_begin[span->vec + span->n_vec - 1] ||
+           at + n > block->sure_end[span->vec];
 }
 
 /* The keys of the strip among [j, stop), which lie in one block: false if there are none. */

@@ -18,8 +18,10 @@
 typedef struct fused_strip {
     int n_rows; /* rows that exist; entries up to n_lanes repeat the last of them */
     int n_lanes;
-    bool mask_is_shared; /* every row has the same mask row */
-    int64_t query[SATTN_TILE_QUERIES_MAX], head[SATTN_TILE_QUERIES_MAX]; /* i and g of the row */
+    bool mask_is_shared;                  /* every row has the same mask row */
+    int64_t first_query;                  /* i of the first row */
+    int32_t step[SATTN_TILE_QUERIES_MAX]; /* queries that the row is further on than the first */
+    int64_t head[SATTN_TILE_QUERIES_MAX]; /* g of the row */
     const float *q[SATTN_TILE_QUERIES_MAX];
     float *o[SATTN_TILE_QUERIES_MAX];
     /* Where there is a mask: the mask row of its kind, NULL of the other. */
@@ -29,7 +31,8 @@ typedef struct fused_strip {
      * where the query stands among the keys. */
     float slope[SATTN_TILE_QUERIES_MAX];
     int64_t position[SATTN_TILE_QUERIES_MAX];
-    /* Query i sees what lies in [j0, j1) of the keys from limits.begin + i to limits.end + i. */
+    /* A row sees what lies in [j0, j1) of the keys from limits.begin + step to limits.end + step.
+     */
     sattn_key_range limits;
     int64_t j0, j1;
     int64_t key_begin_min, key_begin_max;
@@ -51,17 +54,17 @@ static inline int64_t fused_held(int64_t value, int64_t low, int64_t high)
  * end ever moves back. */
 static inline sattn_key_range fused_row_keys(const fused_strip *s, int r)
 {
-    return (sattn_key_range){fused_held(s->limits.begin + s->query[r], s->j0, s->j1),
-                             fused_held(s->limits.end + s->query[r], s->j0, s->j1)};
+    return (sattn_key_range){fused_held(s->limits.begin + s->step[r], s->j0, s->j1),
+                             fused_held(s->limits.end + s->step[r], s->j0, s->j1)};
 }
 
 /* Limits move on by one key per query, so those of the strip's first row tell all others. They are
  * held where, a strip further on, they still lie before all keys, and behind them. */
 static inline void fused_strip_limit(fused_strip *s, const sattn_fused_args *a)
 {
-    const sattn_key_range limits = sattn_limits(&a->visible, s->query[0]);
-    s->limits.begin = fused_held(limits.begin, -SATTN_TILE_QUERIES_MAX, a->j1) - s->query[0];
-    s->limits.end = fused_held(limits.end, -SATTN_TILE_QUERIES_MAX, a->j1) - s->query[0];
+    const sattn_key_range limits = sattn_limits(&a->visible, s->first_query);
+    s->limits.begin = fused_held(limits.begin, -SATTN_TILE_QUERIES_MAX, a->j1);
+    s->limits.end = fused_held(limits.end, -SATTN_TILE_QUERIES_MAX, a->j1);
     s->j0 = a->j0;
     s->j1 = a->j1;
     const sattn_key_range first = fused_row_keys(s, 0);
@@ -76,7 +79,7 @@ static inline void fused_strip_bend(fused_strip *s, const sattn_fused_args *a)
 {
     for (int r = 0; r < s->n_lanes; ++r) {
         s->slope[r] = -a->visible.alibi_slopes[s->head[r]];
-        s->position[r] = sattn_add_held(a->visible.causal_offset, s->query[r]);
+        s->position[r] = sattn_add_held(a->visible.causal_offset, s->first_query + s->step[r]);
     }
 }
 
@@ -85,8 +88,9 @@ static inline void fused_strip_mask(fused_strip *s, const sattn_fused_args *a)
     s->mask_is_shared =
         (a->visible.mask_group_stride == 0 || a->n_group == 1) && a->visible.mask_row_stride == 0;
     for (int r = 0; r < s->n_lanes; ++r) {
-        s->mask_bool[r] = sattn_mask_bool_row(&a->visible, s->head[r], s->query[r]);
-        s->mask_add[r] = sattn_mask_add_row(&a->visible, s->head[r], s->query[r]);
+        const int64_t i = s->first_query + s->step[r];
+        s->mask_bool[r] = sattn_mask_bool_row(&a->visible, s->head[r], i);
+        s->mask_add[r] = sattn_mask_add_row(&a->visible, s->head[r], i);
     }
 }
 
@@ -95,21 +99,24 @@ static inline void fused_strip_fill(fused_strip *s, const sattn_fused_args *a, i
                                     int n_lanes)
 {
     const int64_t rest = fused_row_count(a) - first;
-    int64_t i = a->i0 + first / a->n_group;
+    const int64_t first_query = a->i0 + first / a->n_group;
     int64_t g = first % a->n_group;
+    int step = 0;
+    s->first_query = first_query;
     s->n_lanes = n_lanes;
     s->n_rows = rest < n_lanes ? (int)rest : n_lanes;
     for (int r = 0; r < n_lanes; ++r) {
-        s->query[r] = i;
+        s->step[r] = step;
         s->head[r] = g;
         if (r + 1 < s->n_rows && ++g == a->n_group) {
             g = 0;
-            ++i;
+            ++step;
         }
     }
     for (int r = 0; r < n_lanes; ++r) {
-        s->q[r] = a->q + s->head[r] * a->q_group_stride + s->query[r] * a->q_stride;
-        s->o[r] = a->o + s->head[r] * a->o_group_stride + s->query[r] * a->o_stride;
+        const int64_t i = first_query + s->step[r];
+        s->q[r] = a->q + s->head[r] * a->q_group_stride + i * a->q_stride;
+        s->o[r] = a->o + s->head[r] * a->o_group_stride + i * a->o_stride;
     }
     fused_strip_limit(s, a);
     if (a->visible.alibi_slopes)
@@ -179,7 +186,7 @@ static inline bool fused_row_sees(const sattn_fused_args *a, const fused_strip *
 static inline void fused_row_statistics(const sattn_fused_args *a, const fused_strip *s, int r,
                                         float row_max, float row_sum, bool seen)
 {
-    const int64_t at = s->head[r] * a->stat_group_stride + s->query[r];
+    const int64_t at = s->head[r] * a->stat_group_stride + s->first_query + s->step[r];
     if (a->row_max)
         a->row_max[at] = row_max;
     if (a->row_sum)

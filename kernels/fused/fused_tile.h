@@ -28,20 +28,19 @@ SATTN_INLINE const tile_job *job_again(const tile_job *job)
     return job;
 }
 
-/* One line of what is read next is prefetched per two steps. Scores fetch their own rows of V,
- * eight at a time, line by line. A tile of output fetches a line of every other K row that comes
- * next; each line of 16 columns meets tiles of both parities. */
+/* One line of what is read next is prefetched per two steps. Scores fetch the K rows of the next
+ * tile, line by line; a tile of output fetches a line of every other V row, of the columns after
+ * its own, and each line of 16 columns meets tiles of both parities. What lies behind the last row
+ * or column is fetched for nothing. */
 SATTN_INLINE void prefetch_line(const fused_block *block, int64_t at, int64_t step, product what)
 {
-    enum { LINE_FLOATS = 16, LINE_BYTES = 64 };
+    enum { FLOAT = sizeof(float), LINE = 64, LINE_FLOATS = LINE / FLOAT, TILE_ROWS = 8 };
     if (what == SCORES) {
-        const int64_t row = at + (step / 2 & 7);
-        vec_fetch(block->v,
-                  row * block->v_stride * (int64_t)sizeof(float) + step / 16 * LINE_BYTES);
+        const int64_t row = at + TILE_ROWS + step / 2 % TILE_ROWS;
+        vec_fetch(block->k, row * block->k_stride * FLOAT + step / LINE_FLOATS * LINE);
     } else {
-        const int64_t row = step + (at / (LINE_FLOATS / 2) & 1);
-        vec_fetch(block->k_next,
-                  row * block->k_stride * (int64_t)sizeof(float) + at / LINE_FLOATS * LINE_BYTES);
+        const int64_t row = step + at / (LINE_FLOATS / 2) % 2;
+        vec_fetch(block->v, row * block->v_stride * FLOAT + (at / LINE_FLOATS + 1) * LINE);
     }
 }
 

@@ -73,23 +73,12 @@ SATTN_INLINE void tile_lone_steps(__m256 acc[][2], int n, int vec, const tile_jo
         tile_step(acc, n, vec, 1, v, 1, p_t);
 }
 
-/* Stores the scores of n keys of one vector, and raises its maximum to them. */
-SATTN_INLINE void store_scores(const tile_job *job, int64_t at, __m256 acc[][2], int n, int vec,
-                               bool is_cut)
+/* Limits hide some of the n scores from key `at` on, which are stored. */
+SATTN_NOINLINE void tile_hide(const tile_job *job, int64_t at, int n)
 {
-    const fused_prefill_state *const st = job->st;
-    const int place = job->span->vec + vec;
-    float *const to = st->s_t + at * WIDTH + place * LANES;
-    float *const block_max = st->block_max + place * LANES;
-    __m256 max = _mm256_load_ps(block_max);
-    SATTN_UNROLL(16)
-    for (int i = 0; i < n; ++i) {
-        const __m256 score =
-            is_cut ? prefill_limit(st, place, (int)at + i, acc[i][vec]) : acc[i][vec];
-        _mm256_store_ps(to + i * WIDTH, score);
-        max = _mm256_max_ps(score, max); /* a NaN score leaves max as it is */
-    }
-    _mm256_store_ps(block_max, max);
+    const int end = job->span->vec + job->span->n_vec;
+    for (int vec = job->span->vec; vec < end; ++vec)
+        prefill_hide(job->st, job->block, &(fused_span){vec, 1, (int)at, (int)at + n});
 }
 
 SATTN_INLINE void score_tile(const tile_job *job, int64_t at, int n, int n_vec)
@@ -102,13 +91,27 @@ SATTN_INLINE void score_tile(const tile_job *job, int64_t at, int n, int n_vec)
     tile_steps(acc, n, n_vec, job->block, at, job->block->k + at * job->block->k_stride,
                job->st->q_t + job->span->vec * LANES, job->st->d, SCORES);
     job = job_again(job);
-    const bool is_cut = fused_keys_are_cut(job->block, at, n);
+    const int first = job->span->vec * LANES;
     SATTN_UNROLL(2)
-    for (int vec = 0; vec < n_vec; ++vec)
-        if (is_cut)
-            store_scores(job, at, acc, n, vec, true);
-        else
-            store_scores(job, at, acc, n, vec, false);
+    for (int vec = 0; vec < n_vec; ++vec) {
+        float *const to = job->st->s_t + at * WIDTH + first + vec * LANES;
+        SATTN_UNROLL(16)
+        for (int i = 0; i < n; ++i)
+            _mm256_store_ps(to + i * WIDTH, acc[i][vec]);
+    }
+    if (fused_keys_are_cut(job->block, job->span, at, n)) {
+        tile_hide(job, at, n);
+        return;
+    }
+    SATTN_UNROLL(2)
+    for (int vec = 0; vec < n_vec; ++vec) {
+        float *const block_max = job->st->block_max + first + vec * LANES;
+        __m256 max = _mm256_load_ps(block_max);
+        SATTN_UNROLL(16)
+        for (int i = 0; i < n; ++i)
+            max = _mm256_max_ps(acc[i][vec], max); /* a NaN score leaves max as it is */
+        _mm256_store_ps(block_max, max);
+    }
 }
 
 /* The keys that both vectors take part in, or all keys of the only one. */

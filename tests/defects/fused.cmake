@@ -14,44 +14,46 @@ sattn_defect(wrong_head_of_group ${strip} GROUP groups
   FROM [[a->q + s->head[r] * a->q_group_stride]]
   TO [[a->q + (s->head[r] > 0 ? s->head[r] - 1 : 0) * a->q_group_stride]])
 sattn_defect(output_row_stride_ignored ${strip} GROUP layouts
-  FROM [[s->query[r] * a->o_stride]] TO [[s->query[r] * a->d_v]])
+  FROM [[s->head[r] * a->o_group_stride + i * a->o_stride]]
+  TO [[s->head[r] * a->o_group_stride + i * a->d_v]])
 sattn_defect(head_of_next_strip ${strip} GROUP groups
   FROM [[int64_t g = first % a->n_group;]]
   TO [[int64_t g = 0;]])
 sattn_defect(causal_one_key_too_many ${strip} GROUP causal
-  FROM [[fused_held(s->limits.end + s->query[r],]] TO [[fused_held(s->limits.end + s->query[r] + 1,]])
+  FROM [[fused_held(s->limits.end + s->step[r],]] TO [[fused_held(s->limits.end + s->step[r] + 1,]])
 sattn_defect(causal_one_key_too_few ${strip} GROUP causal
-  FROM [[fused_held(s->limits.end + s->query[r],]]
-  TO [[fused_held(s->limits.end + s->query[r] - (a->visible.causal ? 1 : 0),]])
+  FROM [[s->limits.end = fused_held(limits.end,]]
+  TO [[s->limits.end = fused_held(limits.end - (a->visible.causal ? 1 : 0),]])
 sattn_defect(window_one_key_short_on_the_left ${strip} GROUP windows
-  FROM [[fused_held(s->limits.begin + s->query[r],]] TO [[fused_held(s->limits.begin + s->query[r] + 1,]])
+  FROM [[fused_held(s->limits.begin + s->step[r],]] TO [[fused_held(s->limits.begin + s->step[r] + 1,]])
 sattn_defect(window_one_key_too_wide_on_the_left ${strip} GROUP windows
-  FROM [[fused_held(s->limits.begin + s->query[r],]] TO [[fused_held(s->limits.begin + s->query[r] - 1,]])
+  FROM [[fused_held(s->limits.begin + s->step[r],]] TO [[fused_held(s->limits.begin + s->step[r] - 1,]])
 sattn_defect(window_one_key_short_on_the_right ${strip} GROUP windows
-  FROM [[fused_held(s->limits.end + s->query[r],]]
-  TO [[fused_held(s->limits.end + s->query[r] - (a->visible.window_right >= 0 ? 1 : 0),]])
+  FROM [[s->limits.end = fused_held(limits.end,]]
+  TO [[s->limits.end = fused_held(limits.end - (a->visible.window_right >= 0 ? 1 : 0),]])
 sattn_defect(window_ignored ${strip} GROUP windows
-  FROM [[const sattn_key_range limits = sattn_limits(&a->visible, s->query[0]);]]
+  FROM [[const sattn_key_range limits = sattn_limits(&a->visible, s->first_query);]]
   TO [[sattn_visibility open = a->visible;
     open.has_window = false;
-    const sattn_key_range limits = sattn_limits(&open, s->query[0]);]])
+    const sattn_key_range limits = sattn_limits(&open, s->first_query);]])
 sattn_defect(keys_before_the_range_seen ${strip} GROUP ranges
-  FROM [[fused_held(s->limits.begin + s->query[r], s->j0,]]
-  TO [[fused_held(s->limits.begin + s->query[r], 0,]])
+  FROM [[fused_held(s->limits.begin + s->step[r], s->j0,]]
+  TO [[fused_held(s->limits.begin + s->step[r], 0,]])
 sattn_defect(limit_held_at_the_first_key ${strip} GROUP causal
   FROM [[fused_held(limits.end, -SATTN_TILE_QUERIES_MAX, a->j1)]] TO [[fused_held(limits.end, 0, a->j1)]])
 sattn_defect(window_held_at_the_first_key ${strip} GROUP windows
   FROM [[fused_held(limits.begin, -SATTN_TILE_QUERIES_MAX, a->j1)]]
   TO [[fused_held(limits.begin, 0, a->j1)]])
 sattn_defect(limits_move_on_with_heads ${strip} GROUP groups
-  FROM [[fused_held(s->limits.end + s->query[r],]] TO [[fused_held(s->limits.end + s->query[0] + r,]])
+  FROM [[fused_held(s->limits.end + s->step[r],]] TO [[fused_held(s->limits.end + r,]])
 sattn_defect(slope_of_the_first_head ${strip} GROUP alibi
   FROM [=[-a->visible.alibi_slopes[s->head[r]]]=] TO [=[-a->visible.alibi_slopes[0]]=])
 sattn_defect(alibi_raises_scores ${strip} GROUP alibi
   FROM [=[-a->visible.alibi_slopes[s->head[r]]]=]
   TO [=[a->visible.alibi_slopes[s->head[r]]]=])
 sattn_defect(alibi_without_offset ${strip} GROUP alibi
-  FROM [[sattn_add_held(a->visible.causal_offset, s->query[r]);]] TO [[s->query[r];]])
+  FROM [[sattn_add_held(a->visible.causal_offset, s->first_query + s->step[r]);]]
+  TO [[s->first_query + s->step[r];]])
 sattn_defect(long_distances_rounded_twice KERNELS ${prefill} ${decode} FILE kernels/visibility.h
   GROUP alibi-exact
   FROM [[((int64_t)1 << 24) - SATTN_KEY_BLOCK;]] TO [[((int64_t)1 << 30);]])
@@ -59,12 +61,12 @@ sattn_defect(long_distances_without_their_size KERNELS ${every} FILE kernels/vis
   GROUP alibi-exact
   FROM [[(float)(position >= j ? ahead : 0 - ahead);]] TO [[(float)(int64_t)ahead;]])
 sattn_defect(mask_of_first_head ${strip} GROUP masks
-  FROM [[sattn_mask_bool_row(&a->visible, s->head[r], s->query[r]);
-        s->mask_add[r] = sattn_mask_add_row(&a->visible, s->head[r], s->query[r]);]]
-  TO [[sattn_mask_bool_row(&a->visible, 0, s->query[r]);
-        s->mask_add[r] = sattn_mask_add_row(&a->visible, 0, s->query[r]);]])
+  FROM [[sattn_mask_bool_row(&a->visible, s->head[r], i);
+        s->mask_add[r] = sattn_mask_add_row(&a->visible, s->head[r], i);]]
+  TO [[sattn_mask_bool_row(&a->visible, 0, i);
+        s->mask_add[r] = sattn_mask_add_row(&a->visible, 0, i);]])
 sattn_defect(statistics_of_first_head ${strip} GROUP groups
-  FROM [[s->head[r] * a->stat_group_stride + s->query[r];]] TO [[s->query[r];]])
+  FROM [[s->head[r] * a->stat_group_stride + s->first_query]] TO [[s->first_query]])
 sattn_defect(partial_flag_ignored ${strip} GROUP partial
   FROM [[return a->partial ?]] TO [[return a->partial && a->row_max == NULL ?]])
 sattn_defect(all_minus_infinity_as_no_key ${strip} GROUP specials
@@ -104,11 +106,13 @@ sattn_defect(maximum_before_softcap ${blocks} GROUP softcap
 sattn_defect(maximum_before_alibi ${blocks} GROUP alibi
   FROM [[capped || sloped || masked;]] TO [[capped || masked;]])
 sattn_defect(scores_behind_the_limit_lifted ${blocks} GROUP combined
-  FROM [[if (changed && block->is_cut)]] TO [[if (sloped && block->is_cut)]])
+  FROM [[fused_prefill_hide(ops, st, block, &span);]]
+  TO [[if (sloped)
+                fused_prefill_hide(ops, st, block, &span);]])
 sattn_defect(scores_before_the_window_lifted ${blocks} GROUP combined
-  FROM [[span->vec, 1, span->begin, begin}]] TO [[span->vec, 1, span->begin, span->begin}]])
+  FROM [[{vec, 1, span->begin, begin}]] TO [[{vec, 1, begin, begin}]])
 sattn_defect(scores_behind_the_window_lifted ${blocks} GROUP combined
-  FROM [[span->vec, 1, end, span->end}]] TO [[span->vec, 1, span->end, span->end}]])
+  FROM [[{vec, 1, end, span->end}]] TO [[{vec, 1, end, end}]])
 sattn_defect(mask_hides_from_the_cut_only ${blocks} GROUP masks
   FROM [[if (masked)
             ops->bias]]
@@ -138,23 +142,19 @@ sattn_defect(alibi_starts_anew_with_each_block ${blocks} GROUP alibi
 sattn_defect(last_row_without_alibi_from_far ${blocks} GROUP alibi-exact
   FROM [[!near && r < end; ++r)]] TO [[!near && r + 1 < strip->n_rows; ++r)]])
 sattn_defect(softcap_after_alibi ${blocks} GROUP combined
-  FROM [[fused_prefill_alibi(ops, st, strip, block, &span);]]
+  FROM [[fused_prefill_alibi(ops, st, block, &span);]]
   TO [[{
-            fused_prefill_alibi(ops, st, strip, block, &span);
+            fused_prefill_alibi(ops, st, block, &span);
             if (capped && vec == 1)
                 fused_prefill_cap(ops, st, block, a->softcap);
         }]])
 sattn_defect(softcap_after_mask ${blocks} GROUP combined
-  FROM [[        if (changed)
-            ops->maximum]]
-  TO [[        for (int j = span.begin; capped && j < span.end; ++j)
-            ops->cap(st->s_t + j * 2 * ops->lanes + vec * ops->lanes, ops->lanes, a->softcap);
-        if (changed)
+  FROM [[            ops->maximum]]
+  TO [[            for (int j = span.begin; capped && j < span.end; ++j)
+                ops->cap(st->s_t + j * 2 * ops->lanes + vec * ops->lanes, ops->lanes, a->softcap);
             ops->maximum]])
 sattn_defect(first_block_of_keys_skipped_too_far ${blocks} GROUP windows
   FROM [[int64_t j = strip->key_begin_min;]] TO [[int64_t j = strip->key_begin_max;]])
-sattn_defect(keys_before_the_window_read ${blocks} GROUP windows
-  FROM [[int64_t j = strip->key_begin_min;]] TO [[int64_t j = a->j0;]])
 sattn_defect(last_block_missing ${blocks} GROUP tiles
   FROM [[j < end;) {]]
   TO [[j < end && (j == a->j0 || j + 1 < end);) {]])
@@ -177,19 +177,24 @@ sattn_defect(maximum_starts_at_zero ${blocks} GROUP tiles
 # ---- fused_span.h
 set(spans KERNELS ${prefill} FILE kernels/fused/fused_span.h)
 
-sattn_defect(left_limit_of_the_window_not_applied ${spans} GROUP windows
-  FROM [[block->is_cut =
-        strip->key_begin_max > block->first ||]]
-  TO [[block->is_cut =]])
 sattn_defect(keys_of_the_last_row_alone_left_out ${spans} GROUP causal
   FROM [[fused_row_keys(strip, (vec + 1) * lanes - 1).end;]]
   TO [[fused_row_keys(strip, (vec + 1) * lanes - 2).end;]])
 sattn_defect(causal_limit_not_applied ${spans} GROUP causal
-  FROM [[return block->is_cut && (]] TO [[return block->n_keys == 0 && (]])
+  FROM [[at + n > block->sure_end[span->vec];]] TO [[at >= block->n_keys;]])
 sattn_defect(tile_at_the_limit_counts_as_seen ${spans} GROUP causal
-  FROM [[at + n > block->sure_end]] TO [[at >= block->sure_end]])
+  FROM [[at + n > block->sure_end[span->vec];]] TO [[at >= block->sure_end[span->vec];]])
 sattn_defect(tile_at_the_window_counts_as_seen ${spans} GROUP windows
-  FROM [[at < block->sure_begin ||]] TO [[at + n <= block->sure_begin ||]])
+  FROM [[at < block->sure_begin[span->vec + span->n_vec - 1] ||]]
+  TO [[at + n <= block->sure_begin[span->vec + span->n_vec - 1] ||]])
+sattn_defect(left_limit_of_the_window_not_applied ${spans} GROUP windows
+  FROM [[at < block->sure_begin[span->vec + span->n_vec - 1] ||]] TO [[at < 0 ||]])
+sattn_defect(cut_where_the_first_row_begins ${spans} GROUP windows
+  FROM [[block->limit_begin + strip->step[(vec + 1) * lanes - 1];]]
+  TO [[block->limit_begin + strip->step[vec * lanes];]])
+sattn_defect(cut_where_the_last_row_ends ${spans} GROUP causal
+  FROM [[block->limit_end + strip->step[vec * lanes];]]
+  TO [[block->limit_end + strip->step[(vec + 1) * lanes - 1];]])
 sattn_defect(group_that_one_row_sees_taken_off ${spans} GROUP masks
   FROM [[if (fused_vector_shows(strip, lanes, vec, key_stride, start, *end))]]
   TO [[if (fused_strip_shows(strip, vec * lanes, start * key_stride,

@@ -22,6 +22,13 @@ sattn_defect(key_at_the_limit_stays_visible ${steps} GROUP causal
 sattn_defect(key_before_the_window_stays_visible ${steps} GROUP windows
   FROM [[_mm512_cmple_epi32_mask(begin, key)]]
   TO [[_mm512_cmple_epi32_mask(begin, _mm512_set1_epi32(j + 1))]])
+sattn_defect(maximum_of_hidden_scores ${steps} GROUP hidden-keys-behind
+  FROM [[_mm512_store_ps(s, score);
+        max = _mm512_max_ps(score, max);]]
+  TO [[max = _mm512_max_ps(_mm512_load_ps(s), max);
+        _mm512_store_ps(s, score);]])
+sattn_defect(limits_of_the_first_vector ${steps} GROUP causal
+  FROM [[_mm512_loadu_si512(st->strip->step + first)]] TO [[_mm512_loadu_si512(st->strip->step)]])
 sattn_defect(distance_without_its_size ${steps} GROUP alibi
   FROM [[_mm512_abs_ps(_mm512_sub_ps(position, key));]] TO [[_mm512_sub_ps(position, key);]])
 sattn_defect(alibi_of_the_key_before ${steps} GROUP alibi
@@ -52,22 +59,20 @@ sattn_defect(odd_key_not_summed ${steps} GROUP keys
 sattn_defect(sum_of_the_last_block_only ${steps} GROUP keys
   FROM [[_mm512_add_ps(_mm512_load_ps(row_sum), _mm512_add_ps(sum[0], sum[1]))]]
   TO [[_mm512_add_ps(sum[0], sum[1])]])
-sattn_defect(last_row_not_stored ${steps} GROUP rows
-  FROM [[if (vec * LANES + r < strip->n_rows)]] TO [[if (vec * LANES + r + 1 < strip->n_rows)]])
+sattn_defect(second_vector_stored_over_the_first ${steps} GROUP rows
+  FROM [[st->strip->o + vec * LANES;]] TO [[st->strip->o;]])
+sattn_defect(two_rows_swapped_in_whole_tiles ${steps} GROUP every-d_v
+  FROM [[_mm512_storeu_ps(rows[r] + y, tile[r]);]]
+  TO [[_mm512_storeu_ps(rows[r] + y, tile[r ^ 1]);]])
 sattn_defect(one_column_too_many_stored ${steps} GROUP every-d_v
-  FROM [[vec_store_tail_f32x16(strip->o[vec * LANES + r] + y, tail, tile[r]);]]
-  TO [[vec_store_tail_f32x16(strip->o[vec * LANES + r] + y, (__mmask16)(tail << 1 | 1), tile[r]);]])
+  FROM [[vec_store_tail_f32x16(rows[r] + y, tail, tile[r]);]]
+  TO [[vec_store_tail_f32x16(rows[r] + y, (__mmask16)(tail << 1 | 1), tile[r]);]])
 sattn_defect(scale_applied_twice ${steps} GROUP every-d
-  FROM [[_mm512_mul_ps(scale, vec_load_tail_f32x16(rows[r] + x, tail));]]
-  TO [[_mm512_mul_ps(scale, _mm512_mul_ps(scale, vec_load_tail_f32x16(rows[r] + x, tail)));]])
+  FROM [[_mm512_mul_ps(scale, n == LANES]] TO [[_mm512_mul_ps(_mm512_mul_ps(scale, scale), n == LANES]])
 
 # ---- prefill: the two products
 set(tile KERNELS sattn_fused_f32_avx512 FILE kernels/fused/fused_f32_avx512.c)
 
-sattn_defect(maximum_of_hidden_scores ${tile} GROUP hidden-keys-behind
-  FROM [[_mm512_max_ps(score, max);]] TO [[_mm512_max_ps(acc[i][vec], max);]])
-sattn_defect(limits_of_the_first_vector ${tile} GROUP causal
-  FROM [[prefill_limit(st, place,]] TO [[prefill_limit(st, 0,]])
 sattn_defect(tail_of_features_dropped ${tile} GROUP every-d
   FROM [[if (step < n_steps)
         tile_step(]]

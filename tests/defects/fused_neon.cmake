@@ -15,11 +15,16 @@ sattn_defect(minus_infinity_not_guarded ${steps} GROUP specials
   FROM [[m[c] = vbslq_f32(vceqq_f32(m[c], vdupq_n_f32(-INFINITY)), vdupq_n_f32(0.0f), m[c]);]]
   TO [[]])
 sattn_defect(key_at_the_limit_stays_visible ${steps} GROUP causal
-  FROM [[vcgtq_s32(vld1q_s32(st->block_end + r), key)]]
-  TO [[vcgeq_s32(vld1q_s32(st->block_end + r), key)]])
+  FROM [[vcgtq_s32(end, key)]] TO [[vcgeq_s32(end, key)]])
 sattn_defect(key_before_the_window_stays_visible ${steps} GROUP windows
-  FROM [[vcleq_s32(vld1q_s32(st->block_begin + r), key)]]
-  TO [[vcleq_s32(vld1q_s32(st->block_begin + r), vdupq_n_s32(j + 1))]])
+  FROM [[vcleq_s32(begin, key)]] TO [[vcleq_s32(begin, vdupq_n_s32(j + 1))]])
+sattn_defect(maximum_of_hidden_scores ${steps} GROUP hidden-keys-behind
+  FROM [[vst1q_f32(s, score);
+            max = vmaxnmq_f32(max, score);]]
+  TO [[max = vmaxnmq_f32(max, vld1q_f32(s));
+            vst1q_f32(s, score);]])
+sattn_defect(limits_of_the_first_rows ${steps} GROUP causal
+  FROM [[vld1q_s32(st->strip->step + r);]] TO [[vld1q_s32(st->strip->step);]])
 sattn_defect(distance_without_its_size ${steps} GROUP alibi
   FROM [[vabdq_f32(position, key)]] TO [[vsubq_f32(position, key)]])
 sattn_defect(alibi_of_the_key_before ${steps} GROUP alibi
@@ -66,10 +71,6 @@ sattn_defect(tail_of_columns_dropped ${steps} GROUP every-d_v
 # ---- prefill: the two products
 set(prefill KERNELS sattn_fused_f32_neon FILE kernels/fused/fused_f32_neon.c)
 
-sattn_defect(maximum_of_hidden_scores ${prefill} GROUP hidden-keys-behind
-  FROM [[vmaxnmq_f32(max, score);]] TO [[vmaxnmq_f32(max, sum[u][c]);]])
-sattn_defect(limit_of_keys_behind_the_last ${prefill} GROUP windows
-  FROM [[prefill_limit(st, row, key, sum[u][c])]] TO [[prefill_limit(st, row, j + u, sum[u][c])]])
 sattn_defect(tail_of_features_dropped ${prefill} GROUP every-d
   FROM [[for (; x < d; ++x) {]] TO [[for (; x < d && whole == 0; ++x) {]])
 sattn_defect(wrong_feature_by_lane ${prefill} GROUP every-d
@@ -78,8 +79,7 @@ sattn_defect(wrong_feature_by_lane ${prefill} GROUP every-d
 sattn_defect(key_behind_the_last_read ${prefill} GROUP keys
   FROM [[j + (u < n_keys ? u : n_keys - 1);]] TO [[j + u;]])
 sattn_defect(scores_behind_the_last_key_stored ${prefill} GROUP causal
-  FROM [[vst1q_f32(st->s_t + key * WIDTH + row, score);]]
-  TO [[vst1q_f32(st->s_t + (j + u) * WIDTH + row, score);]])
+  FROM [[if (u < n_keys) {]] TO [[if (u < TILE) {]])
 sattn_defect(tail_of_keys_dropped ${prefill} GROUP keys
   FROM [[for (; left > 0; --left) {]] TO [[for (; left > 1; --left) {]])
 sattn_defect(overlapping_columns_added_twice ${prefill} GROUP every-d_v
