@@ -41,7 +41,6 @@ static inline fused_decode_fetch fused_decode_fetch_of(const sattn_fused_args *a
 {
     const int64_t element = (int64_t)sizeof(float);
     const int64_t n_keys = strip->key_end_max - strip->key_begin_min;
-<<<<<<< HEAD
     const int64_t own_bytes = n_keys * (a->d + a->d_v) * element;
     const bool far = (a->kv_bytes > 0 ? a->kv_bytes : own_bytes) > FUSED_FETCH_HELD;
     const bool several = strip->n_rows > 2;
@@ -49,23 +48,7 @@ static inline fused_decode_fetch fused_decode_fetch_of(const sattn_fused_args *a
     const int64_t bytes = far ? FUSED_FETCH_FAR : near_bytes;
     return (fused_decode_fetch){
         .kind = far && several ? FUSED_FETCH_NEXT : FUSED_FETCH_OWN,
-=======
-    const int64_t n_rows = strip->n_rows;
-    const int64_t footprint = n_keys * (a->d + a->d_v) * element;
-    int64_t bytes = FUSED_FETCH_NEAR;
-    if (n_rows <= 2) { /* grows from near at 1 MB to far at 4 MB */
-        bytes = footprint / 512 > bytes ? footprint / 512 : bytes;
-        bytes = bytes < FUSED_FETCH_FAR ? bytes : FUSED_FETCH_FAR;
-    }
-    /* More rows take longer with each byte, so memory lets them wait later. */
-    const int64_t held = n_rows <= SCORE_GROUP ? 2 : n_rows;
-    const bool next = n_rows > 2 && footprint >= held * FUSED_FETCH_HELD;
-    if (next)
-        bytes = FUSED_FETCH_FAR;
-    return (fused_decode_fetch){
-        .kind = next ? FUSED_FETCH_NEXT : FUSED_FETCH_OWN,
-        .is_far = bytes >= FUSED_FETCH_FAR,
->>>>>>> 0675ad6f2097b33830b99d17a82d9362caa8e6ed
+        .is_far = far,
         .k_ahead = fused_fetch_distance(bytes, a->d) * a->k_stride * element,
         .v_ahead = fused_fetch_distance(bytes, a->d_v) * a->v_stride * element,
         .keys = block_keys / 2,
