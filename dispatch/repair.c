@@ -40,19 +40,40 @@ bool sattn_may_hide(const sattn_visibility *visible, int64_t n_rows)
     return first.end < visible->n_k || last.end < visible->n_k || last.begin > 0;
 }
 
+/* Nonzero in its highest bit where x is not finite: a carry out of exponent bits that are all set.
+ */
+static uint32_t carry_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (bits & 0x7fffffffu) + 0x00800000u;
+}
+
+/* This is the scan: several vectors side by side, of any width, and one look at the end. */
 static bool row_is_finite(const float *row, int64_t columns)
 {
-    uint32_t found = 0;
-    for (int64_t y = 0; y < columns; ++y)
-        found |= is_not_finite(row[y]);
-    return found == 0;
+    enum { WIDTH = 32 };
+    uint32_t found[WIDTH] = {0};
+    uint32_t any = 0;
+    int64_t y = 0;
+    for (; y + WIDTH <= columns; y += WIDTH)
+        for (int u = 0; u < WIDTH; ++u)
+            found[u] |= carry_of(row[y + u]);
+    for (; y < columns; ++y)
+        any |= carry_of(row[y]);
+    for (int u = 0; u < WIDTH; ++u)
+        any |= found[u];
+    return any >> 31 == 0;
 }
 
 bool sattn_output_is_suspect(const sattn_averaged *a)
 {
+    const bool is_dense = a->o_stride == a->d_v; /* so that a head is one long row */
+    const int64_t n_rows = is_dense && a->n_rows > 0 ? 1 : a->n_rows;
+    const int64_t columns = is_dense ? a->n_rows * a->d_v : a->d_v;
     for (int64_t g = 0; g < a->n_group; ++g)
-        for (int64_t i = 0; i < a->n_rows; ++i)
-            if (!row_is_finite(a->o + g * a->o_group_stride + i * a->o_stride, a->d_v))
+        for (int64_t i = 0; i < n_rows; ++i)
+            if (!row_is_finite(a->o + g * a->o_group_stride + i * a->o_stride, columns))
                 return true;
     return false;
 }

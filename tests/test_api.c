@@ -2,6 +2,7 @@
  *
  * test_api.c: what the public functions refuse, that they say what is wrong, and that nothing is
  * written then; plans, workspaces, in-place output. */
+#include "dispatch/repair.h"
 #include "dispatch/simdattn.h"
 
 #include <float.h>
@@ -500,6 +501,31 @@ static void test_hidden_values(void **state)
     }
 }
 
+/* The scan before a repair sees one NaN or infinity, wherever it stands, and takes no finite number
+ * for one; what lies between rows is none of its business. */
+static void test_scan_of_the_output(void **state)
+{
+    (void)state;
+    enum { ROWS = 3, WIDEST = 72 };
+    static const float finite[] = {FLT_MAX, -FLT_MAX, 0x1p-149f, -0x1p-149f, 0.0f, -0.0f, 1.0f};
+    static const float specials[] = {NAN, -NAN, INFINITY, -INFINITY};
+    float o[ROWS * (WIDEST + 1)];
+    for (int64_t d_v = 1; d_v <= WIDEST; ++d_v)
+        for (int64_t gap = 0; gap <= 1; ++gap) {
+            const sattn_averaged averaged = {
+                .o = o, .o_stride = d_v + gap, .n_group = 1, .n_rows = ROWS, .d_v = d_v};
+            for (int64_t at = 0; at < ROWS * (d_v + gap); ++at)
+                o[at] = at % (d_v + gap) < d_v ? finite[at % 7] : NAN;
+            assert_false(sattn_output_is_suspect(&averaged));
+            for (int64_t at = 0; at < ROWS * (d_v + gap); ++at) {
+                const float kept = o[at];
+                o[at] = specials[at % 4];
+                assert_int_equal(sattn_output_is_suspect(&averaged), at % (d_v + gap) < d_v);
+                o[at] = kept;
+            }
+        }
+}
+
 /* N33: o exactly on q gives the bits of a call with an output of its own, also where hidden
  * non-finite values ask for the repair. */
 static void test_output_on_queries(void **state)
@@ -628,6 +654,7 @@ int main(void)
         cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_interleaved_output),
         cmocka_unit_test(test_hidden_values),
+        cmocka_unit_test(test_scan_of_the_output),
         cmocka_unit_test(test_output_on_queries),
         cmocka_unit_test(test_nothing_to_do),
         cmocka_unit_test(test_plan_and_workspace),

@@ -62,6 +62,24 @@ static void check_keys(const sattn_visibility *v, int64_t i, int64_t first, int6
     assert_true(range.begin >= 0 && range.begin <= range.end && range.end <= v->n_k);
 }
 
+/* The limits of one row tell those of the rows after it, as a strip of a fused kernel reads them.
+ */
+static void check_steps(const sattn_visibility *v, int64_t i)
+{
+    static const int64_t steps[] = {0, 1, 40, 63};
+    const int64_t low = -64;
+    const sattn_key_range limits = sattn_limits(v, i);
+    const int64_t first = limits.begin < low ? low : limits.begin < v->n_k ? limits.begin : v->n_k;
+    const int64_t last = limits.end < low ? low : limits.end < v->n_k ? limits.end : v->n_k;
+    for (size_t at = 0; at < sizeof steps / sizeof steps[0]; ++at) {
+        if (i > INT64_MAX - steps[at])
+            continue;
+        for (int64_t j = 0; j < v->n_k; ++j)
+            assert_int_equal(j >= first + steps[at] && j < last + steps[at],
+                             is_seen(v, i + steps[at], j));
+    }
+}
+
 /* All numbers that decide, on both sides of where they begin to decide. */
 static void test_extremes(void **state)
 {
@@ -81,6 +99,7 @@ static void test_extremes(void **state)
                     v.has_window = kind & 2;
                     v.n_k = lengths[length];
                     check_keys(&v, rows[row], 0, v.n_k);
+                    check_steps(&v, rows[row]);
                 }
     }
 }
@@ -122,6 +141,7 @@ static void test_small(void **state)
                                                     .window_left = left,
                                                     .window_right = right};
                         check_keys(&v, at / 4, 0, n_k);
+                        check_steps(&v, at / 4);
                     }
 }
 

@@ -99,7 +99,8 @@ static inline fused_prefill_state fused_prefill_carve(const sattn_fused_args *a,
 }
 
 /* Prefetches some rows of O, which the strip will store, and of Q, which the next strip, where
- * there is one, will pack: both would otherwise wait for memory with no work at hand. */
+ * there is one, will pack: both would otherwise wait for memory with no work at hand. A strip of
+ * few keys leaves them in the caches, where they are neighbours of its own rows. */
 static inline void fused_prefill_fetch(fused_prefill_state *st)
 {
     enum { LINE_FLOATS = 16 };
@@ -233,24 +234,27 @@ static inline void fused_prefill_store(const sattn_fused_args *a, const fused_pr
         fused_prefill_finish(a, st);
 }
 
-static inline void fused_prefill_strip(const sattn_fused_args *a, const fused_prefill_ops *ops,
-                                       fused_prefill_state *st)
+static inline void fused_prefill_start(const fused_prefill_ops *ops, fused_prefill_state *st)
 {
-    const fused_strip *const strip = st->strip;
     const int width = 2 * ops->lanes;
+    const int64_t n_blocks = (st->strip->key_end_max - st->strip->key_begin_min) / SATTN_KEY_BLOCK;
     for (int r = 0; r < width; ++r) {
         st->row_max[r] = -INFINITY;
         st->row_sum[r] = 0.0f;
     }
     st->is_fresh[0] = st->is_fresh[1] = true;
-    ops->pack(st, a->scale);
+    st->n_fetched = 0;
+    st->fetch_step = n_blocks < 2 ? 0 : 1 + (int)(width / (3 * (n_blocks + 1)));
+}
+
+static inline void fused_prefill_strip(const sattn_fused_args *a, const fused_prefill_ops *ops,
+                                       fused_prefill_state *st)
+{
+    const fused_strip *const strip = st->strip;
     const fused_ranges ranges = fused_strip_ranges(strip, ops->lanes);
     const int64_t end = strip->key_end_max;
-    const int64_t n_keys = end > strip->key_begin_min ? end - strip->key_begin_min : 0;
-    st->n_fetched = 0;
-    st->fetch_step = 0;
-    if (n_keys > 2 * SATTN_KEY_BLOCK)
-        st->fetch_step = 1 + (int)(width / (3 * (n_keys / SATTN_KEY_BLOCK + 1)));
+    fused_prefill_start(ops, st);
+    ops->pack(st, a->scale);
     for (int64_t j = strip->key_begin_min; j < end;) {
         const int64_t border = (j / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
         const int64_t stop = border < end ? border : end;

@@ -35,13 +35,13 @@ SATTN_INLINE const tile_job *job_again(const tile_job *job)
 SATTN_INLINE void prefetch_line(const fused_block *block, int64_t at, int64_t step, product what)
 {
     enum { FLOAT = sizeof(float), LINE = 64, LINE_FLOATS = LINE / FLOAT, TILE_ROWS = 8 };
-    if (what == SCORES) {
-        const int64_t row = at + TILE_ROWS + step / 2 % TILE_ROWS;
-        vec_fetch(block->k, row * block->k_stride * FLOAT + step / LINE_FLOATS * LINE);
-    } else {
-        const int64_t row = step + at / (LINE_FLOATS / 2) % 2;
-        vec_fetch(block->v, row * block->v_stride * FLOAT + (at / LINE_FLOATS + 1) * LINE);
-    }
+    const bool is_k = what == SCORES;
+    const int64_t row =
+        is_k ? at + TILE_ROWS + step / 2 % TILE_ROWS : step + at / (LINE_FLOATS / 2) % 2;
+    const int64_t line = is_k ? step / LINE_FLOATS : at / LINE_FLOATS + 1;
+    /* Unsigned, since nobody has checked that a row behind the last one has an address. */
+    const uint64_t to_row = (uint64_t)row * (uint64_t)(is_k ? block->k_stride : block->v_stride);
+    vec_fetch(is_k ? block->k : block->v, (int64_t)(to_row * FLOAT + (uint64_t)line * LINE));
 }
 
 #endif

@@ -6,11 +6,11 @@
  *
  * Bits     each accumulator is one chain over x or over the keys, so its bits do not depend on the
  *          tile that a key or column falls into.
- * Tail     an extent that is no multiple of TILE ends in one or two smaller tiles, with two
- *          vectors alike if two: their sums are as many as two multiply-adds a cycle keep in
- * flight, where the extent has so many. Output   where one vector takes part in more keys of a
- * block than the other, its accumulators take the steps of those keys before or after the common
- * ones. */
+ * Tail     an extent that is no multiple of TILE ends in one or two smaller tiles, with two vectors
+ *          alike if two: their sums are as many as two multiply-adds a cycle keep in flight, where
+ *          the extent has so many.
+ * Output   where one vector takes part in more keys of a block than the other, its accumulators
+ *          take the steps of those keys before or after the common ones. */
 #ifndef SATTN_KERNELS_FUSED_TILE_AVX2_H
 #define SATTN_KERNELS_FUSED_TILE_AVX2_H
 

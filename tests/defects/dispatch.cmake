@@ -152,7 +152,9 @@ sattn_dispatch_defect(repair_hides_visible_values FILE dispatch/repair.c COMMAND
 sattn_dispatch_defect(repair_ignores_the_mask FILE dispatch/repair.c COMMAND test_api
   FROM [[j >= range.end || !sattn_mask_lets_through(a->visible, g, i, j))]] TO [[j >= range.end)]])
 sattn_dispatch_defect(last_column_not_scanned FILE dispatch/repair.c COMMAND test_api
-  FROM [[for (int64_t y = 0; y < columns; ++y)]] TO [[for (int64_t y = 0; y + 1 < columns; ++y)]])
+  FROM [[for (; y < columns; ++y)]] TO [[for (; y + 1 < columns; ++y)]])
+sattn_dispatch_defect(whole_vectors_not_scanned FILE dispatch/repair.c COMMAND test_api
+  FROM [[any |= found[u];]] TO [[any |= 0 * found[u];]])
 sattn_dispatch_defect(window_does_not_hide FILE dispatch/repair.c COMMAND test_chain
   FROM [[last.end < visible->n_k || last.begin > 0;]] TO [[last.end < visible->n_k;]])
 
