@@ -14,12 +14,13 @@ typedef struct fused_context {
     const sattn_plan *plan;
     const sattn_unit *rows;
     const sattn_unit_memory *memory; /* statistics of [splits] parts */
+    const sattn_fused_args *args;    /* of the whole, not partial */
     int64_t splits;
     bool o_is_q;
-    sattn_fused_args args; /* of the whole, not partial */
-    bool hides;            /* some key from some row */
+    bool hides; /* some key from some row */
 } fused_context;
 
+/* Every field is named, as in unit.c. */
 static sattn_fused_args fused_args_of(const sattn_plan *plan, const sattn_unit *unit,
                                       const sattn_unit_memory *memory)
 {
@@ -36,17 +37,21 @@ static sattn_fused_args fused_args_of(const sattn_plan *plan, const sattn_unit *
                               .q_group_stride = unit->q_group_stride,
                               .o_group_stride = unit->o_group_stride,
                               .n_group = unit->n_group,
+                              .i0 = 0,
                               .i1 = unit->n_q,
+                              .j0 = 0,
                               .j1 = unit->visible.n_k,
                               .d = unit->d,
                               .d_v = unit->d_v,
                               .scale = plan->scale,
                               .softcap = plan->args.softcap,
+                              .partial = false,
                               .visible = unit->visible,
                               .row_max = has_stats ? memory->row_max : NULL,
                               .row_sum = has_stats ? memory->row_sum : NULL,
                               .stat_group_stride = unit->n_q,
-                              .scratch = memory->scratch};
+                              .scratch = memory->scratch,
+                              .kv_bytes = unit->kv_bytes};
 }
 
 /* Finishes the rows from n_parts unnormalised outputs: in `parts`, or in place where there is one.
@@ -77,12 +82,17 @@ static void merge_rows(const fused_context *c, const sattn_fused_args *unit, con
 /* The rest rows of the block by the few-query kernel, the others by the plan's. */
 static void run_kernels(const fused_context *c, const sattn_fused_args *args)
 {
+    if (c->rows->n_rest == 0) {
+        c->plan->kernels[SATTN_OP_fused]->fn.fused(args);
+        return;
+    }
     sattn_fused_args rows = *args;
     rows.i1 = args->i1 - c->rows->n_rest;
     if (rows.i1 > 0)
         c->plan->kernels[SATTN_OP_fused]->fn.fused(&rows);
     rows.i0 = rows.i1;
     rows.i1 = args->i1;
+    rows.kv_bytes = 0; /* K and V have just been read */
     if (rows.i0 < rows.i1)
         c->plan->rest_kernel->fn.fused(&rows);
 }
@@ -136,7 +146,7 @@ static void copy_queries(const sattn_fused_args *unit, float *copy)
 static void repair_fused(const fused_context *c, const sattn_averaged *averaged)
 {
     const sattn_repair_memory *const memory = &c->memory->repair;
-    sattn_fused_args again = c->args;
+    sattn_fused_args again = *c->args;
     const int64_t n_keys = sattn_list_non_finite_keys(averaged, memory->v_keys);
     if (n_keys == 0) /* what is not finite comes from Q, K, the mask or a sink */
         return;
@@ -156,29 +166,30 @@ static void repair_fused(const fused_context *c, const sattn_averaged *averaged)
 }
 
 static fused_context context_of(const sattn_plan *plan, const sattn_unit *rows, int64_t splits,
-                                const sattn_unit_memory *memory, bool o_is_q)
+                                const sattn_unit_memory *memory, const sattn_fused_args *args,
+                                bool o_is_q)
 {
     return (fused_context){.plan = plan,
                            .rows = rows,
                            .memory = memory,
+                           .args = args,
                            .splits = splits,
                            .o_is_q = o_is_q,
-                           .args = fused_args_of(plan, rows, memory),
                            .hides = plan->may_hide && sattn_may_hide(&rows->visible, rows->n_q)};
 }
 
 /* What is left once the output is written. */
 static void finish(const fused_context *c)
 {
-    const sattn_averaged averaged = {.visible = &c->args.visible,
+    const sattn_averaged averaged = {.visible = &c->args->visible,
                                      .v = c->rows->v, /* a dense copy may lack hidden rows */
-                                     .o = c->args.o,
+                                     .o = c->args->o,
                                      .v_stride = c->rows->v_stride,
-                                     .o_stride = c->args.o_stride,
-                                     .o_group_stride = c->args.o_group_stride,
-                                     .n_group = c->args.n_group,
-                                     .n_rows = c->args.i1,
-                                     .d_v = c->args.d_v};
+                                     .o_stride = c->args->o_stride,
+                                     .o_group_stride = c->args->o_group_stride,
+                                     .n_group = c->args->n_group,
+                                     .n_rows = c->args->i1,
+                                     .d_v = c->args->d_v};
     if (c->hides && sattn_output_is_suspect(&averaged)) {
         sattn_repair_begin(&c->memory->repair);
         repair_fused(c, &averaged);
@@ -191,25 +202,27 @@ static void finish(const fused_context *c)
 void sattn_attend(const sattn_plan *plan, const sattn_unit *rows, int64_t splits,
                   const sattn_unit_memory *memory, bool o_is_q)
 {
-    const fused_context c = context_of(plan, rows, splits, memory, o_is_q);
+    const sattn_fused_args args = fused_args_of(plan, rows, memory);
+    const fused_context c = context_of(plan, rows, splits, memory, &args, o_is_q);
     if (c.hides && o_is_q)
-        copy_queries(&c.args, memory->q_copy);
-    run_fused(&c, &c.args);
+        copy_queries(&args, memory->q_copy);
+    run_fused(&c, &args);
     finish(&c);
 }
 
 void sattn_attend_part(const sattn_plan *plan, const sattn_unit *rows, int64_t part,
                        const sattn_unit_memory *memory, bool o_is_q)
 {
-    const fused_context c = context_of(plan, rows, plan->splits, memory, o_is_q);
+    const sattn_fused_args args = fused_args_of(plan, rows, memory);
+    const fused_context c = context_of(plan, rows, plan->splits, memory, &args, o_is_q);
     _Atomic int64_t *const pending = memory->pending;
-    run_part(&c, &c.args, part);
+    run_part(&c, &args, part);
     /* Release: this part's results; acquire, for the last one: those of all others. */
     if (atomic_fetch_sub_explicit(pending, 1, memory_order_acq_rel) > 1)
         return;
     if (c.hides && o_is_q)
-        copy_queries(&c.args, memory->q_copy);
-    merge_rows(&c, &c.args, memory->parts, plan->splits);
+        copy_queries(&args, memory->q_copy);
+    merge_rows(&c, &args, memory->parts, plan->splits);
     finish(&c);
 }
 

@@ -104,9 +104,9 @@ static sattn_status check_values(const sattn_attention_args *a, sattn_computatio
 }
 
 sattn_status sattn_attention_check_shape(const sattn_attention_args *a,
-                                         sattn_computation computation)
+                                         sattn_computation computation,
+                                         sattn_operand operands[SATTN_OPERAND_COUNT])
 {
-    sattn_operand operands[SATTN_OPERAND_COUNT];
     sattn_status status = check_extents(a, computation);
     sattn_operands_of(a, computation, operands);
     for (int i = 0; status == SATTN_OK && i < SATTN_OPERAND_COUNT; ++i)
@@ -144,14 +144,14 @@ static sattn_status check_head_arrays(const sattn_attention_args *a)
     return status;
 }
 
-static sattn_status check_pointers(const sattn_attention_args *a, sattn_computation computation)
+static sattn_status check_pointers(const sattn_attention_args *a, sattn_computation computation,
+                                   const sattn_operand operands[SATTN_OPERAND_COUNT],
+                                   const void *const data[SATTN_OPERAND_COUNT])
 {
-    sattn_operand operands[SATTN_OPERAND_COUNT];
     sattn_status status = SATTN_OK;
-    sattn_operands_of(a, computation, operands);
     for (int i = 0; status == SATTN_OK && i < SATTN_OPERAND_COUNT; ++i)
         if (operands[i].used)
-            status = check_pointer(operands[i].pointer, operands[i].data, operands[i].needed, 4);
+            status = check_pointer(operands[i].pointer, data[i], operands[i].needed, 4);
     if (status == SATTN_OK && sattn_computation_sees(computation) &&
         a->mask.kind != SATTN_MASK_NONE)
         status = check_pointer("mask.data", a->mask.data, a->n_k > 0,
@@ -177,131 +177,17 @@ bool sattn_output_fits_queries(const sattn_attention_args *a)
            (a->n_q <= 1 || a->o.stride_t == a->q.stride_t);
 }
 
-/* sattn_softmax in place. */
-static bool scores_are_input(const sattn_attention_args *a, sattn_computation computation)
-{
-    return computation == SATTN_COMPUTE_SOFTMAX && a->scores == a->scores_in &&
-           (a->batch <= 1 || a->scores_stride_b == a->scores_in_stride_b) &&
-           (a->n_q_heads <= 1 || a->scores_stride_h == a->scores_in_stride_h) &&
-           (a->n_q <= 1 || a->scores_stride_t == a->scores_in_stride_t);
-}
-
-static sattn_region mask_region(const sattn_attention_args *a)
-{
-    const int64_t size = a->mask.kind == SATTN_MASK_BOOL ? 1 : 4;
-    if (a->mask.kind == SATTN_MASK_NONE) /* extents and strides have not been looked at */
-        return (sattn_region){0};
-    sattn_region region = {.base = (uintptr_t)a->mask.data, .run = a->mask.extent[3] * size};
-    for (int axis = 0; axis < SATTN_REGION_AXES; ++axis) {
-        region.extent[axis] = a->mask.extent[axis];
-        region.step[axis] = sattn_step_of(a->mask.extent[axis], a->mask.stride[axis], size);
-    }
-    return region;
-}
-
-static sattn_region array_region(const void *data, int64_t count, int64_t element_size)
-{
-    return (sattn_region){
-        .base = (uintptr_t)data, .extent = {1, 1, 1}, .run = data ? count * element_size : 0};
-}
-
-enum { REGIONS_MAX = SATTN_OPERAND_COUNT + 5 };
-
-typedef struct named_region {
-    const char *name;
-    sattn_region region;
-} named_region;
-
-static sattn_status check_apart(const named_region *output, const named_region *other,
-                                const char *hint)
-{
-    const sattn_meeting meeting = sattn_regions_meet(&output->region, &other->region);
-    if (meeting == SATTN_APART)
-        return SATTN_OK;
-    return sattn_fail(SATTN_ERR_OVERLAP, "%s %s %s: expected memory of its own%s", output->name,
-                      meeting == SATTN_MEET ? "overlaps" : "cannot be shown to be apart from",
-                      other->name, hint);
-}
-
-/* All memory that the call names, the operands first; returns how many regions it is. */
-static int regions_of(const sattn_attention_args *a, sattn_computation computation,
-                      named_region tensors[REGIONS_MAX])
-{
-    sattn_operand operands[SATTN_OPERAND_COUNT];
-    sattn_operands_of(a, computation, operands);
-    for (int i = 0; i < SATTN_OPERAND_COUNT; ++i)
-        tensors[i] = (named_region){operands[i].pointer, sattn_operand_region(&operands[i])};
-    int n = SATTN_OPERAND_COUNT;
-    if (sattn_computation_sees(computation))
-        tensors[n++] = (named_region){"mask.data", mask_region(a)};
-    if (sattn_computation_sees(computation))
-        tensors[n++] = (named_region){"causal_offset", array_region(a->causal_offset, a->batch, 8)};
-    tensors[n++] = (named_region){"n_k_valid", array_region(a->n_k_valid, a->batch, 8)};
-    if (sattn_computation_weighs(computation)) {
-        tensors[n++] =
-            (named_region){"alibi_slopes", array_region(a->alibi_slopes, a->n_q_heads, 4)};
-        tensors[n++] = (named_region){"sinks", array_region(a->sinks, a->n_q_heads, 4)};
-    }
-    return n;
-}
-
-/* Each output against each input and the outputs before it, and the workspace against all. Two
- * pairs may coincide: o and q of an attention, scores and scores_in of a softmax. */
-static sattn_status check_overlap(const sattn_attention_args *a, sattn_computation computation,
-                                  const sattn_workspace *workspace, bool o_is_q)
-{
-    named_region tensors[REGIONS_MAX];
-    const int n = regions_of(a, computation, tensors);
-    const named_region memory = {"workspace",
-                                 array_region(workspace->memory, (int64_t)workspace->size, 1)};
-    for (int i = 0; workspace->memory && i < n; ++i) {
-        if (tensors[i].region.run == 0)
-            continue;
-        const sattn_status status = check_apart(&memory, &tensors[i], "");
-        if (status != SATTN_OK)
-            return status;
-    }
-    const bool in_place = scores_are_input(a, computation);
-    for (int output = SATTN_OPERAND_O; output >= SATTN_OPERAND_LSE; --output)
-        for (int other = 0; other < n && tensors[output].region.run > 0; ++other) {
-            const bool on_queries = output == SATTN_OPERAND_O && other == SATTN_OPERAND_Q;
-            const bool on_input =
-                output == SATTN_OPERAND_SCORES && other == SATTN_OPERAND_SCORES_IN;
-            if ((other >= output && other < SATTN_OPERAND_COUNT) || (on_queries && o_is_q) ||
-                (on_input && in_place))
-                continue;
-            const char *const hint = on_queries ? ", or exactly q with equal strides and d == d_v"
-                                     : on_input ? ", or exactly scores_in with equal strides"
-                                                : "";
-            const sattn_status status = check_apart(&tensors[output], &tensors[other], hint);
-            if (status != SATTN_OK)
-                return status;
-        }
-    return SATTN_OK;
-}
-
-sattn_status sattn_attention_check_apart(const sattn_attention_args *a,
-                                         sattn_computation computation, const char *name,
-                                         const void *data, int64_t bytes)
-{
-    sattn_operand operands[SATTN_OPERAND_COUNT];
-    const named_region input = {name, array_region(data, bytes, 1)};
-    sattn_operands_of(a, computation, operands);
-    for (int i = SATTN_OPERAND_LSE; i <= SATTN_OPERAND_O; ++i) {
-        const named_region output = {operands[i].pointer, sattn_operand_region(&operands[i])};
-        const sattn_status status = check_apart(&output, &input, "");
-        if (status != SATTN_OK)
-            return status;
-    }
-    return SATTN_OK;
-}
-
 sattn_status sattn_attention_check_data(const sattn_attention_args *a,
                                         sattn_computation computation,
+                                        const sattn_operand operands[SATTN_OPERAND_COUNT],
                                         const sattn_workspace *workspace, bool *o_is_q)
 {
-    const sattn_status status = check_pointers(a, computation);
+    const void *data[SATTN_OPERAND_COUNT];
+    sattn_operands_locate(a, data);
+    const sattn_status status = check_pointers(a, computation, operands, data);
     *o_is_q = sattn_computes_attention(computation) && a->o.data == a->q.data &&
               sattn_output_fits_queries(a);
-    return status == SATTN_OK ? check_overlap(a, computation, workspace, *o_is_q) : status;
+    return status == SATTN_OK
+               ? sattn_overlap_check(a, computation, operands, data, workspace, *o_is_q)
+               : status;
 }

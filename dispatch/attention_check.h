@@ -6,28 +6,19 @@
 #ifndef SATTN_DISPATCH_ATTENTION_CHECK_H
 #define SATTN_DISPATCH_ATTENTION_CHECK_H
 
-#include "dispatch/operands.h"
+#include "dispatch/overlap.h"
 
-/* Extents, strides, types, values. Pointers are not looked at. */
+/* Extents, strides, types, values. Pointers are not looked at. Sets the operands. */
 sattn_status sattn_attention_check_shape(const sattn_attention_args *args,
-                                         sattn_computation computation);
+                                         sattn_computation computation,
+                                         sattn_operand operands[SATTN_OPERAND_COUNT]);
 
-/* The memory that a caller gave a call to work in. */
-typedef struct sattn_workspace {
-    void *memory; /* or NULL */
-    size_t size;  /* bytes */
-} sattn_workspace;
-
-/* Pointers, values per batch entry and head, and overlap, for arguments whose shape has passed.
- * Sets *o_is_q where the output of an attention takes the place of its queries. */
+/* Pointers, values per batch entry and head, and overlap, for arguments whose shape has passed with
+ * these operands. Sets *o_is_q where the output of an attention takes the place of its queries. */
 sattn_status sattn_attention_check_data(const sattn_attention_args *args,
                                         sattn_computation computation,
+                                        const sattn_operand operands[SATTN_OPERAND_COUNT],
                                         const sattn_workspace *workspace, bool *o_is_q);
-
-/* Refuses an array of an input, of `bytes` bytes, that an output overlaps. */
-sattn_status sattn_attention_check_apart(const sattn_attention_args *args,
-                                         sattn_computation computation, const char *name,
-                                         const void *data, int64_t bytes);
 
 /* True where o has the shape and the strides of q, so that it may lie exactly on it. */
 bool sattn_output_fits_queries(const sattn_attention_args *args);

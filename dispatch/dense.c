@@ -114,11 +114,12 @@ static sattn_dense_copy *copy_at(const sattn_dense *dense, int64_t index)
 void sattn_dense_begin(sattn_dense *dense, const sattn_plan *plan, unsigned char *workspace)
 {
     const sattn_workspace_layout *const layout = &plan->layout;
-    *dense = (sattn_dense){.memory = workspace + layout->dense,
-                           .copy_size = layout->dense_size,
-                           .n_copies = layout->n_dense,
-                           .copies_keys = copies_keys(plan)};
-    pthread_mutex_init(&dense->lock, NULL);
+    dense->memory = workspace + layout->dense;
+    dense->copy_size = layout->dense_size;
+    dense->n_copies = layout->n_dense;
+    dense->copies_keys = copies_keys(plan);
+    if (dense->n_copies > 0)
+        pthread_mutex_init(&dense->lock, NULL);
     for (int64_t index = 0; index < dense->n_copies; ++index) {
         copy_at(dense, index)->unit = -1;
         copy_at(dense, index)->users = 0;
@@ -127,7 +128,8 @@ void sattn_dense_begin(sattn_dense *dense, const sattn_plan *plan, unsigned char
 
 void sattn_dense_end(sattn_dense *dense)
 {
-    pthread_mutex_destroy(&dense->lock);
+    if (dense->n_copies > 0)
+        pthread_mutex_destroy(&dense->lock);
 }
 
 /* The copy of the unit, or one that nobody uses; NULL: there is neither. */
@@ -204,11 +206,13 @@ static bool wait_for(sattn_dense_copy *copy, int64_t n_chunks)
 
 sattn_dense_copy *sattn_dense_enter(sattn_dense *dense, int64_t index, sattn_unit *unit)
 {
+    if (dense->n_copies == 0)
+        return NULL;
     const sattn_key_range keys = unit->keys;
     const int64_t n_rows = unit->n_group * unit->n_q, n_keys = keys.end - keys.begin;
     const bool k = dense->copies_keys && sattn_dense_pays(unit->k_stride, n_rows, n_keys);
     const bool v = sattn_dense_pays(unit->v_stride, n_rows, n_keys);
-    sattn_dense_copy *const copy = dense->n_copies > 0 && (k || v) ? claim(dense, index) : NULL;
+    sattn_dense_copy *const copy = k || v ? claim(dense, index) : NULL;
     if (!copy)
         return NULL;
     float *const to = (float *)(void *)((unsigned char *)copy + LINE);

@@ -44,7 +44,7 @@ typedef struct sattn_dense {
     size_t copy_size;
     int64_t n_copies;
     bool copies_keys;
-    pthread_mutex_t lock; /* of what is kept about each copy */
+    pthread_mutex_t lock; /* of what is kept about each copy, if there is one */
 } sattn_dense;
 
 void sattn_dense_begin(sattn_dense *dense, const sattn_plan *plan, unsigned char *workspace);

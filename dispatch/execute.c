@@ -7,6 +7,7 @@
 #include "dispatch/attend.h"
 #include "dispatch/attention_check.h"
 #include "dispatch/chain.h"
+#include "dispatch/choose.h"
 #include "dispatch/dense.h"
 #include "dispatch/error.h"
 #include "dispatch/step_unit.h"
@@ -32,6 +33,7 @@ typedef struct execution {
     const sattn_attention_args *args;
     bool o_is_q;
     pthread_mutex_t *lock; /* of the repair; NULL where there is one worker */
+    int64_t kv_bytes;      /* of the call, where it is fused */
     sattn_dense dense;
     unsigned char *workspace;
 } execution;
@@ -50,6 +52,7 @@ static void run_task(void *context, int64_t index, int worker)
     sattn_unit rows = sattn_unit_of(e->args, plan->n_group, unit_index / plan->args.n_kv_heads,
                                     unit_index % plan->args.n_kv_heads);
     rows.n_rest = sattn_plan_rest_rows(plan, rows.n_q);
+    rows.kv_bytes = e->kv_bytes;
     sattn_dense_copy *const copy = sattn_dense_enter(&e->dense, unit_index, &rows);
     if (plan->n_blocks > 1)
         rows = sattn_unit_rows(&rows, i0, i0 + (left < plan->block_rows ? left : plan->block_rows));
@@ -71,6 +74,7 @@ static void run_in(void *context, unsigned char *workspace)
     const int64_t n_tasks = n_blocks * (plan->parts_apart ? plan->splits : 1);
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     e->lock = plan->workers > 1 ? &lock : NULL;
+    e->kv_bytes = plan->computation == SATTN_COMPUTE_FUSED ? sattn_kv_bytes(e->args) : 0;
     e->workspace = workspace;
     sattn_dense_begin(&e->dense, plan, workspace);
     if (plan->parts_apart)
@@ -83,7 +87,10 @@ static void run_in(void *context, unsigned char *workspace)
 void sattn_plan_execute(const sattn_plan *plan, const sattn_attention_args *args, bool o_is_q,
                         unsigned char *workspace)
 {
-    execution e = {.plan = plan, .args = args, .o_is_q = o_is_q};
+    execution e;
+    e.plan = plan;
+    e.args = args;
+    e.o_is_q = o_is_q;
     run_in(&e, workspace);
 }
 
@@ -97,11 +104,13 @@ sattn_status sattn_with_workspace(const sattn_workspace *used, size_t needed,
                                   void *context)
 {
     if (!used->memory) {
-        void *const own = aligned_alloc(WORKSPACE_ALIGNMENT, needed);
+        /* Aligned by hand: aligned_alloc of glibc takes several times as long. */
+        unsigned char *const own = malloc(needed + WORKSPACE_ALIGNMENT - 1);
         if (!own)
             return sattn_fail(SATTN_ERR_MEMORY, "could not allocate a workspace of %zu bytes",
                               needed);
-        run(context, own);
+        const size_t beyond = (uintptr_t)own % WORKSPACE_ALIGNMENT;
+        run(context, own + (beyond > 0 ? WORKSPACE_ALIGNMENT - beyond : 0));
         free(own);
         return SATTN_OK;
     }
@@ -127,11 +136,13 @@ sattn_status sattn_plan_run_args(const sattn_plan *plan, const sattn_attention_a
 {
     const size_t needed = plan->layout.size;
     const sattn_workspace used = sattn_workspace_used(workspace, workspace_size, needed);
-    execution e = {.plan = plan, .args = args};
+    execution e; /* run_in sets the rest */
+    e.plan = plan;
+    e.args = args;
     if (sattn_attention_is_empty(args))
         return SATTN_OK;
     const sattn_status status =
-        sattn_attention_check_data(args, plan->computation, &used, &e.o_is_q);
+        sattn_attention_check_data(args, plan->computation, plan->operands, &used, &e.o_is_q);
     if (status != SATTN_OK || writes_nothing(args, plan->computation))
         return status;
     return sattn_with_workspace(&used, needed, run_in, &e);

@@ -8,36 +8,33 @@
 
 #include <inttypes.h>
 
-sattn_attention_args sattn_computation_args(const sattn_attention_args *args,
-                                            sattn_computation computation)
+void sattn_computation_narrow(sattn_computation computation, sattn_attention_args *a)
 {
-    sattn_attention_args a = *args;
     const bool has_queries =
         sattn_computes_attention(computation) || computation == SATTN_COMPUTE_QK;
     const bool has_outputs =
         sattn_computes_attention(computation) || computation == SATTN_COMPUTE_AV;
     if (!has_queries) {
-        a.q = a.k = (sattn_view){0};
-        a.softcap = 0.0f;
+        a->q = a->k = (sattn_view){0};
+        a->softcap = 0.0f;
     }
     if (!has_outputs) {
-        a.v = (sattn_view){0};
-        a.o = (sattn_mut_view){0};
+        a->v = (sattn_view){0};
+        a->o = (sattn_mut_view){0};
     }
     if (!sattn_computation_sees(computation)) {
-        a.mask = (sattn_mask){0};
-        a.causal = a.has_window = false;
-        a.causal_offset = NULL;
+        a->mask = (sattn_mask){0};
+        a->causal = a->has_window = false;
+        a->causal_offset = NULL;
     }
     if (!sattn_computation_weighs(computation)) {
-        a.alibi_slopes = a.sinks = NULL;
-        a.lse = NULL;
+        a->alibi_slopes = a->sinks = NULL;
+        a->lse = NULL;
     }
     if (computation == SATTN_COMPUTE_QK)
-        a.scores_in = NULL;
+        a->scores_in = NULL;
     if (computation == SATTN_COMPUTE_AV)
-        a.scores = NULL;
-    return a;
+        a->scores = NULL;
 }
 
 /* Written field by field, since a call of few numbers takes hardly longer than this. */
@@ -46,7 +43,6 @@ static void describe(sattn_operand *t, const char *name, const char *pointer,
 {
     t->name = name;
     t->pointer = pointer;
-    t->data = view->data;
     t->stride_b = view->stride_b;
     t->stride_h = view->stride_h;
     t->stride_t = view->stride_t;
@@ -60,6 +56,7 @@ static void set_extents(sattn_operand *t, const sattn_attention_args *a, int64_t
     t->heads = heads;
     t->rows = rows;
     t->columns = columns;
+    t->bytes = 0;
 }
 
 static void set_uses(const sattn_attention_args *a, sattn_computation computation,
@@ -86,12 +83,12 @@ static void set_uses(const sattn_attention_args *a, sattn_computation computatio
 void sattn_operands_of(const sattn_attention_args *a, sattn_computation computation,
                        sattn_operand operands[SATTN_OPERAND_COUNT])
 {
-    const sattn_view o = {a->o.data, a->o.dtype, a->o.stride_b, a->o.stride_h, a->o.stride_t};
-    const sattn_view scores = {a->scores, SATTN_F32, a->scores_stride_b, a->scores_stride_h,
+    const sattn_view o = {NULL, a->o.dtype, a->o.stride_b, a->o.stride_h, a->o.stride_t};
+    const sattn_view scores = {NULL, SATTN_F32, a->scores_stride_b, a->scores_stride_h,
                                a->scores_stride_t};
-    const sattn_view scores_in = {a->scores_in, SATTN_F32, a->scores_in_stride_b,
-                                  a->scores_in_stride_h, a->scores_in_stride_t};
-    const sattn_view lse = {a->lse, SATTN_F32, a->lse_stride_b, a->lse_stride_h, 0};
+    const sattn_view scores_in = {NULL, SATTN_F32, a->scores_in_stride_b, a->scores_in_stride_h,
+                                  a->scores_in_stride_t};
+    const sattn_view lse = {NULL, SATTN_F32, a->lse_stride_b, a->lse_stride_h, 0};
     describe(&operands[SATTN_OPERAND_Q], "q", "q.data", &a->q);
     describe(&operands[SATTN_OPERAND_K], "k", "k.data", &a->k);
     describe(&operands[SATTN_OPERAND_V], "v", "v.data", &a->v);
@@ -129,17 +126,15 @@ sattn_status sattn_check_span(const char *name, const int64_t *extents, const in
     return SATTN_OK;
 }
 
-sattn_region sattn_operand_region(const sattn_operand *t)
+void sattn_operands_locate(const sattn_attention_args *a, const void *data[SATTN_OPERAND_COUNT])
 {
-    /* Strides of a tensor that the computation does not use have not been looked at. */
-    if (!t->used || t->batch == 0 || t->heads == 0 || t->rows == 0)
-        return (sattn_region){0};
-    return (sattn_region){.base = (uintptr_t)t->data,
-                          .extent = {t->batch, t->heads, t->rows},
-                          .step = {sattn_step_of(t->batch, t->stride_b, 4),
-                                   sattn_step_of(t->heads, t->stride_h, 4),
-                                   sattn_step_of(t->rows, t->stride_t, 4)},
-                          .run = t->columns * 4};
+    data[SATTN_OPERAND_Q] = a->q.data;
+    data[SATTN_OPERAND_K] = a->k.data;
+    data[SATTN_OPERAND_V] = a->v.data;
+    data[SATTN_OPERAND_SCORES_IN] = a->scores_in;
+    data[SATTN_OPERAND_LSE] = a->lse;
+    data[SATTN_OPERAND_SCORES] = a->scores;
+    data[SATTN_OPERAND_O] = a->o.data;
 }
 
 static sattn_status check_type(const sattn_operand *t)
@@ -181,14 +176,17 @@ static sattn_status check_strides(const sattn_operand *t)
     return sattn_check_span(t->name, extents, strides, 3, t->columns, 4);
 }
 
-sattn_status sattn_operand_check(const sattn_operand *t)
+sattn_status sattn_operand_check(sattn_operand *t)
 {
     sattn_status status = check_type(t);
     if (status == SATTN_OK)
         status = check_strides(t);
-    if (status != SATTN_OK || !t->written)
+    if (status != SATTN_OK)
         return status;
-    const sattn_region region = sattn_operand_region(t);
+    const sattn_region region = sattn_operand_region(t, NULL);
+    t->bytes = (int64_t)sattn_region_span(&region).bytes;
+    if (!t->written)
+        return SATTN_OK;
     const sattn_meeting meeting = sattn_region_meets_itself(&region);
     if (meeting == SATTN_APART)
         return SATTN_OK;

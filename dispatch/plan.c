@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * plan.c: makes plans: checks the shape, chooses the kernels, lays out the workspace. */
+ * plan.c: makes plans: checks the shape, chooses kernels, shares work, lays out the workspace. */
 #include "dispatch/plan.h"
 
 #include "dispatch/attention_check.h"
 #include "dispatch/chain.h"
+#include "dispatch/choose.h"
 #include "dispatch/dense.h"
 #include "dispatch/error.h"
-#include "dispatch/override.h"
 #include "dispatch/share.h"
 #include "dispatch/team.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 sattn_status sattn_options_check(const sattn_options *options)
@@ -33,88 +32,6 @@ sattn_status sattn_options_check(const sattn_options *options)
         return sattn_fail(SATTN_ERR_ARGUMENT,
                           "options.plan = \"%.40s\": expected \"fused\", \"chain\" or NULL",
                           options->plan);
-    return SATTN_OK;
-}
-
-sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_options *options,
-                                 const sattn_kernel **kernel)
-{
-    sattn_overrides overrides;
-    size_t count;
-    const sattn_status status = sattn_overrides_get(options, &overrides);
-    if (status != SATTN_OK)
-        return status;
-    const sattn_kernel *const forced = overrides.forced[op];
-    const sattn_selection selection = {.op = op,
-                                       .phase = phase,
-                                       .usable = overrides.usable,
-                                       .forced = forced ? forced->name : NULL};
-    const sattn_kernel *const rows = sattn_registry(&count);
-    *kernel = sattn_select(rows, count, &selection);
-    if (!*kernel)
-        return sattn_fail(SATTN_ERR_KERNEL, "no kernel of this build for %s can run here",
-                          sattn_op_name(op));
-    sattn_overrides_log(&overrides, &selection, *kernel);
-    return SATTN_OK;
-}
-
-static bool computation_has_op(sattn_computation computation, sattn_op op)
-{
-    switch (op) {
-    case SATTN_OP_fused:
-        return computation == SATTN_COMPUTE_FUSED;
-    case SATTN_OP_qk:
-        return computation == SATTN_COMPUTE_CHAIN || computation == SATTN_COMPUTE_QK;
-    case SATTN_OP_softmax:
-        return computation == SATTN_COMPUTE_CHAIN || computation == SATTN_COMPUTE_SOFTMAX;
-    case SATTN_OP_av:
-        return computation == SATTN_COMPUTE_CHAIN || computation == SATTN_COMPUTE_AV;
-    default:
-        return false;
-    }
-}
-
-static void add_name(sattn_plan *plan, const sattn_kernel *kernel)
-{
-    const size_t used = strlen(plan->names);
-    snprintf(plan->names + used, sizeof plan->names - used, "%s%s", used ? "," : "", kernel->name);
-}
-
-/* The last rows of a prefill may get another kernel; one that was asked for by name does all. */
-static sattn_status choose_rest_kernel(sattn_plan *plan, const sattn_options *options)
-{
-    const sattn_status status =
-        sattn_choose_kernel(SATTN_OP_fused, SATTN_PHASE_FEW_QUERY, options, &plan->rest_kernel);
-    if (plan->rest_kernel == plan->kernels[SATTN_OP_fused])
-        plan->rest_kernel = NULL;
-    if (sattn_plan_rest_rows(plan, plan->args.n_q) > 0)
-        add_name(plan, plan->rest_kernel);
-    return status;
-}
-
-int64_t sattn_plan_rest_rows(const sattn_plan *plan, int64_t n_q)
-{
-    const sattn_attention_args *const a = &plan->args;
-    if (!plan->rest_kernel)
-        return 0;
-    return sattn_rest_rows(plan->n_group, n_q, plan->kernels[SATTN_OP_fused]->tile_rows,
-                           a->d < a->d_v ? a->d : a->d_v);
-}
-
-static sattn_status choose_kernels(sattn_plan *plan, const sattn_options *options)
-{
-    const sattn_phase phase = sattn_phase_of(plan->n_group, plan->args.n_q);
-    for (int op = 0; op < SATTN_OP_COUNT; ++op) {
-        if (!computation_has_op(plan->computation, (sattn_op)op))
-            continue;
-        const sattn_status status =
-            sattn_choose_kernel((sattn_op)op, phase, options, &plan->kernels[op]);
-        if (status != SATTN_OK)
-            return status;
-        add_name(plan, plan->kernels[op]);
-    }
-    if (plan->computation == SATTN_COMPUTE_FUSED && phase == SATTN_PHASE_PREFILL)
-        return choose_rest_kernel(plan, options);
     return SATTN_OK;
 }
 
@@ -165,24 +82,17 @@ int sattn_threads_asked(const sattn_options *options)
     return options && options->threads > 0 && sattn_team_is_built() ? options->threads : 1;
 }
 
-int64_t sattn_plan_tile_rows(const sattn_plan *plan)
-{
-    for (int op = 0; op < SATTN_OP_COUNT; ++op)
-        if (plan->kernels[op])
-            return plan->kernels[op]->tile_rows;
-    return 1;
-}
-
 /* Blocks of rows, key ranges and workers, for as many threads as the work is worth. */
 static void share_work(sattn_plan *plan, const sattn_options *options)
 {
     const sattn_attention_args *const a = &plan->args;
+    const int asked = sattn_threads_asked(options);
     const int threads =
-        sattn_threads_for(sattn_work_of(a, plan->computation), sattn_threads_asked(options));
+        asked > 1 ? sattn_threads_for(sattn_work_of(a, plan->computation), asked) : 1;
     if (threads <= 1 || sattn_attention_is_empty(a))
         return;
     const int64_t n_units = a->batch * a->n_kv_heads;
-    if (sattn_phase_of(plan->n_group, a->n_q) == SATTN_PHASE_PREFILL) {
+    if (plan->phase == SATTN_PHASE_PREFILL) {
         const int64_t rows = sattn_block_rows((double)n_units * (double)a->n_q, plan->n_group,
                                               sattn_plan_tile_rows(plan), threads);
         plan->block_rows = rows < plan->block_rows ? rows : plan->block_rows;
@@ -204,16 +114,22 @@ static void plan_dense_copies(sattn_plan *plan)
     plan->n_dense = sattn_dense_count(plan, a->batch * a->n_kv_heads, plan->n_blocks);
 }
 
+/* Field by field: to clear and copy the whole takes longer than all that a call of few numbers has
+ * to do. */
 sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation,
-                              const sattn_attention_args *args, const sattn_options *options)
+                              const sattn_options *options)
 {
-    *plan = (sattn_plan){
-        .args = *args, .computation = computation, .may_hide = may_hide(args, computation)};
+    const sattn_attention_args *const args = &plan->args;
+    plan->computation = computation;
+    plan->may_hide = may_hide(args, computation);
     plan->n_group = args->n_q_heads > 0 ? args->n_q_heads / args->n_kv_heads : 1;
     plan->scale = args->has_scale ? args->scale : (float)(1.0 / sqrt((double)args->d));
     plan->splits = computation == SATTN_COMPUTE_FUSED ? sattn_splits_asked(args->n_k, options) : 1;
+    plan->parts_apart = false;
     plan->workers = 1;
-    sattn_status status = choose_kernels(plan, options);
+    plan->n_dense = 0;
+    plan->names[0] = '\0';
+    sattn_status status = sattn_plan_choose(plan, options);
     if (status == SATTN_OK)
         status = check_extents_fit(plan);
     if (status != SATTN_OK)
@@ -227,9 +143,10 @@ sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation,
 }
 
 sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_computation computation,
-                              const sattn_options *options)
+                              const sattn_options *options,
+                              sattn_operand operands[SATTN_OPERAND_COUNT])
 {
-    sattn_status status = sattn_attention_check_shape(args, computation);
+    sattn_status status = sattn_attention_check_shape(args, computation, operands);
     if (status == SATTN_OK)
         status = sattn_options_check(options);
     if (status == SATTN_OK && computation == SATTN_COMPUTE_CHAIN && options &&
@@ -246,9 +163,12 @@ sattn_status sattn_plan_make(sattn_plan *plan, sattn_computation computation,
 {
     if (!args)
         return sattn_fail(SATTN_ERR_ARGUMENT, "args is NULL: expected arguments");
-    sattn_status status = sattn_plan_check(args, computation, options);
+    /* Fields of other steps must not count: threads, and so the workspace, follow the work. */
+    plan->args = *args;
+    sattn_computation_narrow(computation, &plan->args);
+    sattn_status status = sattn_plan_check(&plan->args, computation, options, plan->operands);
     if (status == SATTN_OK)
-        status = sattn_plan_begin(plan, computation, args, options);
+        status = sattn_plan_begin(plan, computation, options);
     if (status != SATTN_OK)
         return status;
     share_work(plan, options);

@@ -11,11 +11,13 @@
 #include "dispatch/simdattn.h"
 
 struct sattn_plan {
-    sattn_attention_args args; /* its pointers are those of the call that made the plan */
+    /* What the computation looks at; the pointers are those of the call that made the plan. */
+    sattn_attention_args args;
+    sattn_operand operands[SATTN_OPERAND_COUNT];
     sattn_computation computation;
     const sattn_kernel *kernels[SATTN_OP_COUNT]; /* NULL where it does without the op */
     const sattn_kernel *rest_kernel; /* few-query kernel for the last rows of a unit, or NULL */
-    char names[384];                 /* of the kernels that run, a comma list */
+    sattn_phase phase;
     float scale;
     int64_t n_group;
     bool may_hide; /* some key may be hidden from some row, other than by n_k_valid */
@@ -27,6 +29,7 @@ struct sattn_plan {
     bool parts_apart;   /* each range of a block is a task of its own */
     int64_t n_dense;    /* dense copies of K and V that there is room for */
     sattn_workspace_layout layout;
+    char names[384]; /* of the kernels that run; "" until sattn_plan_name_kernels */
 };
 
 /* Everything but the data pointers: checks, choice, shares, layout. */
@@ -37,18 +40,19 @@ sattn_status sattn_plan_make(sattn_plan *plan, sattn_computation computation,
 sattn_status sattn_plan_make_attention(sattn_plan *plan, const sattn_attention_args *args,
                                        const sattn_options *options);
 
-/* Shape and options of a call. */
+/* Shape and options of a call. Sets its operands. */
 sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_computation computation,
-                              const sattn_options *options);
+                              const sattn_options *options,
+                              sattn_operand operands[SATTN_OPERAND_COUNT]);
 
 /* Which of the two it is; refuses options that do not fit. */
 sattn_status sattn_choose_computation(const sattn_attention_args *args,
                                       const sattn_options *options, sattn_computation *computation);
 
-/* A plan of one worker that takes units whole, of arguments that have passed, with its kernels
+/* A plan of one worker that takes units whole, of plan->args, which have passed, with its kernels
  * chosen; no workspace yet. */
 sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation,
-                              const sattn_attention_args *args, const sattn_options *options);
+                              const sattn_options *options);
 
 /* Key ranges for so many keys where the options ask for a number of them; else 1. */
 int64_t sattn_splits_asked(int64_t n_k, const sattn_options *options);
@@ -56,17 +60,7 @@ int64_t sattn_splits_asked(int64_t n_k, const sattn_options *options);
 /* Threads that the options allow, at least 1. */
 int sattn_threads_asked(const sattn_options *options);
 
-/* Rows of the tile of the kernel whose tiles blocks of rows are to fill. */
-int64_t sattn_plan_tile_rows(const sattn_plan *plan);
-
-/* Rows of each head, the last of a unit with n_q of them, that rest_kernel computes. */
-int64_t sattn_plan_rest_rows(const sattn_plan *plan, int64_t n_q);
-
 /* Options alone, for a call that has no plan: exp, tanh. */
 sattn_status sattn_options_check(const sattn_options *options);
-
-/* The kernel of one op for these overrides. */
-sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_options *options,
-                                 const sattn_kernel **kernel);
 
 #endif

@@ -4,6 +4,7 @@
  * its arguments, the kernels of its phase, its key ranges. The blocks of rows of all of them are
  * tasks of one team. */
 #include "dispatch/attention_check.h"
+#include "dispatch/choose.h"
 #include "dispatch/dense.h"
 #include "dispatch/error.h"
 #include "dispatch/execute.h"
@@ -14,10 +15,12 @@
 enum { PHASES = 3 };
 
 typedef struct ragged_plan {
-    sattn_attention_args args; /* the call's, its tensors as one batch entry */
+    sattn_attention_args args;                   /* the call's, its tensors as one batch entry */
+    sattn_operand operands[SATTN_OPERAND_COUNT]; /* of these */
     sattn_ragged ragged;
     int64_t n_sequences;
     const sattn_options *options;
+    int64_t tile_rows; /* of a fused prefill kernel; 0 for a chain */
     bool has_phase[PHASES];
     sattn_plan of_phase[PHASES]; /* for the most queries and keys of a sequence of the phase */
     int workers;
@@ -37,7 +40,9 @@ static int64_t keys_of(const sattn_ragged *ragged, int64_t b)
 
 static int phase_index(const ragged_plan *p, int64_t n_q)
 {
-    const sattn_phase phase = sattn_phase_of(p->args.n_q_heads / p->args.n_kv_heads, n_q);
+    const sattn_attention_args *const a = &p->args;
+    const sattn_phase phase = sattn_fused_phase(a->n_q_heads / a->n_kv_heads, n_q, p->tile_rows,
+                                                a->d < a->d_v ? a->d : a->d_v);
     return phase == SATTN_PHASE_PREFILL ? 0 : phase == SATTN_PHASE_FEW_QUERY ? 1 : 2;
 }
 
@@ -113,8 +118,7 @@ static sattn_status plan_phases(ragged_plan *p, sattn_computation computation, i
         if (!p->has_phase[phase])
             continue;
         sattn_plan *const plan = &p->of_phase[phase];
-        const sattn_attention_args largest = plan->args;
-        const sattn_status status = sattn_plan_begin(plan, computation, &largest, p->options);
+        const sattn_status status = sattn_plan_begin(plan, computation, p->options);
         if (status != SATTN_OK)
             return status;
         if (threads > 1 && phase == 0) {
@@ -181,11 +185,17 @@ static sattn_status make_plan(ragged_plan *p, const sattn_attention_args *args,
                        .options = options,
                        .workers = 1};
     p->args.batch = 1;
-    status = sattn_plan_check(&p->args, computation, options);
+    status = sattn_plan_check(&p->args, computation, options, p->operands);
     if (status != SATTN_OK)
         return status;
-    if (is_empty(p)) /* wrong options are refused all the same */
-        return sattn_plan_begin(&p->of_phase[0], computation, &p->args, options);
+    if (is_empty(p)) { /* wrong options are refused all the same */
+        p->of_phase[0].args = p->args;
+        return sattn_plan_begin(&p->of_phase[0], computation, options);
+    }
+    if (computation == SATTN_COMPUTE_FUSED)
+        status = sattn_prefill_tile_rows(options, &p->tile_rows);
+    if (status != SATTN_OK)
+        return status;
     const double work = survey(p, computation, &prefill_rows);
     const int threads = sattn_threads_for(work, sattn_threads_asked(options));
     status = plan_phases(p, computation, threads, prefill_rows);
@@ -196,6 +206,7 @@ typedef struct execution {
     const ragged_plan *p;
     bool o_is_q;
     pthread_mutex_t *lock;
+    int64_t kv_bytes; /* of all sequences */
     sattn_dense dense;
     unsigned char *workspace;
     int64_t *order, *first_tasks;
@@ -221,6 +232,7 @@ static void run_task(void *context, int64_t index, int worker)
     const int64_t kv = at / n_blocks;
     sattn_unit block = sattn_unit_of(&s, plan->n_group, 0, kv);
     block.n_rest = sattn_plan_rest_rows(plan, s.n_q);
+    block.kv_bytes = e->kv_bytes;
     sattn_dense_copy *const copy =
         sattn_dense_enter(&e->dense, e->order[low] * s.n_kv_heads + kv, &block);
     if (n_blocks > 1)
@@ -270,8 +282,12 @@ static void run_plan(void *context, unsigned char *workspace)
     e->first_tasks = (int64_t *)(void *)(workspace + e->p->first_tasks);
     order_sequences(e->p, e->order);
     e->first_tasks[0] = 0;
-    for (int64_t at = 0; at < e->p->n_sequences; ++at)
+    e->kv_bytes = 0;
+    for (int64_t at = 0; at < e->p->n_sequences; ++at) {
+        const sattn_attention_args s = sequence_of(&e->p->args, &e->p->ragged, e->order[at]);
         e->first_tasks[at + 1] = e->first_tasks[at] + tasks_of(e->p, e->order[at]);
+        e->kv_bytes += s.n_q > 0 ? sattn_kv_bytes(&s) : 0;
+    }
     sattn_dense_begin(&e->dense, &e->p->of_phase[0], workspace);
     sattn_team_run(e->p->workers, e->first_tasks[e->p->n_sequences], run_task, e);
     sattn_dense_end(&e->dense);
@@ -288,7 +304,7 @@ sattn_status sattn_attention_ragged(const sattn_attention_args *args, const satt
         return status;
     const sattn_workspace used = sattn_workspace_used(
         options ? options->workspace : NULL, options ? options->workspace_size : 0, p.size);
-    status = sattn_ragged_check_data(args, ragged, &used, &e.o_is_q);
+    status = sattn_ragged_check_data(args, ragged, p.operands, &used, &e.o_is_q);
     return status == SATTN_OK ? sattn_with_workspace(&used, p.size, run_plan, &e) : status;
 }
 

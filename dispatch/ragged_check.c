@@ -70,6 +70,7 @@ static bool meets(const sattn_workspace *workspace, const void *data, int64_t by
 }
 
 sattn_status sattn_ragged_check_data(const sattn_attention_args *args, const sattn_ragged *ragged,
+                                     const sattn_operand operands[SATTN_OPERAND_COUNT],
                                      const sattn_workspace *workspace, bool *o_is_q)
 {
     const int64_t n = args->batch;
@@ -82,11 +83,11 @@ sattn_status sattn_ragged_check_data(const sattn_attention_args *args, const sat
                   {"causal_offset", args->causal_offset, n}};
     sattn_attention_args a = *args;
     a.batch = 1;
-    sattn_status status = sattn_attention_check_data(&a, SATTN_COMPUTE_FUSED, workspace, o_is_q);
+    sattn_status status =
+        sattn_attention_check_data(&a, SATTN_COMPUTE_FUSED, operands, workspace, o_is_q);
     for (size_t i = 0; status == SATTN_OK && i < sizeof arrays / sizeof arrays[0]; ++i) {
         const int64_t bytes = arrays[i].count * (int64_t)sizeof(int64_t);
-        status = sattn_attention_check_apart(&a, SATTN_COMPUTE_FUSED, arrays[i].name,
-                                             arrays[i].data, bytes);
+        status = sattn_overlap_check_array(&a, operands, arrays[i].name, arrays[i].data, bytes);
         if (status == SATTN_OK && meets(workspace, arrays[i].data, bytes))
             status = sattn_fail(SATTN_ERR_OVERLAP,
                                 "workspace overlaps %s: expected memory of its "

@@ -10,8 +10,9 @@
  */
 sattn_status sattn_ragged_check(const sattn_attention_args *args, const sattn_ragged *ragged);
 
-/* Pointers, values and overlap, for what has passed the check of its shape. */
+/* Pointers, values and overlap, for what has passed the check of its shape with these operands. */
 sattn_status sattn_ragged_check_data(const sattn_attention_args *args, const sattn_ragged *ragged,
+                                     const sattn_operand operands[SATTN_OPERAND_COUNT],
                                      const sattn_workspace *workspace, bool *o_is_q);
 
 #endif

@@ -97,9 +97,29 @@ sattn_meeting sattn_regions_meet(const sattn_region *a, const sattn_region *b)
     return search(&p, 0, p.distance);
 }
 
+/* Axes as those of most tensors: each steps over all that the ones of smaller steps reach. */
+static bool is_nested(const sattn_region *r)
+{
+    bool is_done[SATTN_REGION_AXES] = {false};
+    wide reach = r->run;
+    for (;;) {
+        int next = -1;
+        for (int axis = 0; axis < SATTN_REGION_AXES; ++axis)
+            if (!is_done[axis] && r->extent[axis] > 1 &&
+                (next < 0 || r->step[axis] < r->step[next]))
+                next = axis;
+        if (next < 0)
+            return true;
+        if (r->step[next] < reach)
+            return false;
+        reach += (wide)r->step[next] * (r->extent[next] - 1);
+        is_done[next] = true;
+    }
+}
+
 sattn_meeting sattn_region_meets_itself(const sattn_region *r)
 {
-    if (is_empty(r))
+    if (is_empty(r) || is_nested(r))
         return SATTN_APART;
     /* Two different indices first differ at some axis, where one is ahead by 1 or more; on the axes
      * after it they differ by anything. */

@@ -17,6 +17,32 @@ typedef struct sattn_region {
     int64_t run;                       /* bytes; 0: an empty region */
 } sattn_region;
 
+/* All bytes from a region's first to its last; 0 bytes: none. */
+typedef struct sattn_span {
+    uintptr_t begin;
+    uint64_t bytes;
+} sattn_span;
+
+/* For a region that ends within the address space. */
+static inline sattn_span sattn_region_span(const sattn_region *region)
+{
+    int64_t bytes = region->run;
+    for (int axis = 0; axis < SATTN_REGION_AXES; ++axis) {
+        if (bytes == 0 || region->extent[axis] == 0)
+            return (sattn_span){0};
+        if (region->extent[axis] > 1)
+            bytes += region->step[axis] * (region->extent[axis] - 1);
+    }
+    return (sattn_span){region->base, (uint64_t)bytes};
+}
+
+/* Where spans are apart, so are regions; which does not hold for spans that meet. Neither may be
+ * empty. */
+static inline bool sattn_spans_meet(const sattn_span *a, const sattn_span *b)
+{
+    return a->begin >= b->begin ? a->begin - b->begin < b->bytes : b->begin - a->begin < a->bytes;
+}
+
 typedef enum sattn_meeting {
     SATTN_APART,
     SATTN_MEET,

@@ -17,7 +17,8 @@ typedef enum sattn_phase {
     SATTN_PHASE_ALL = 7,
 } sattn_phase;
 
-/* Below and at this many rows lanes over features win, above it lanes over queries. */
+/* Above so many rows lanes over queries always win; below and at it lanes over features do, but for
+ * rows that fill a tile (sattn_fused_phase in share.h). */
 enum { SATTN_FEW_ROWS = 28 };
 
 /* In the order of `info` and of the documents. */

@@ -93,6 +93,17 @@ int64_t sattn_rest_rows(int64_t n_group, int64_t n_q, int64_t tile_rows, int64_t
     return (of_one || of_two) && rest % n_group == 0 ? rest / n_group : 0;
 }
 
+sattn_phase sattn_fused_phase(int64_t n_group, int64_t n_q, int64_t tile_rows, int64_t d)
+{
+    const sattn_phase phase = sattn_phase_of(n_group, n_q);
+    const int64_t vector = tile_rows / 2;
+    if (phase == SATTN_PHASE_PREFILL || n_group * n_q < SATTN_FILLING_ROWS_MIN || vector == 0)
+        return phase;
+    const int64_t rows = n_group * (n_q - sattn_rest_rows(n_group, n_q, tile_rows, d));
+    const int64_t empty = vector - 1 - (rows - 1) % vector;
+    return rows > vector && 8 * empty <= tile_rows ? SATTN_PHASE_PREFILL : phase;
+}
+
 int64_t sattn_chosen_splits(double n_blocks, double n_keys, int threads)
 {
     const double longest = n_keys / (double)SATTN_SPLIT_KEYS_MIN;

@@ -9,6 +9,7 @@
 #define SATTN_DISPATCH_SHARE_H
 
 #include "dispatch/operands.h"
+#include "dispatch/registry.h"
 
 enum {
     SATTN_THREADS_MAX = 1024,
@@ -18,6 +19,7 @@ enum {
     SATTN_SPLIT_KEYS_MIN = 512,   /* keys in a range, where their number is chosen */
     SATTN_ARRAY_CHUNK = 1 << 14,  /* elements of an array to a task */
     SATTN_REST_TILES_MAX = 16,    /* of a unit; with more, its last rows hardly count */
+    SATTN_FILLING_ROWS_MIN = 9,   /* fewer rows of a unit never make it a prefill */
 };
 
 /* Multiply-adds of f32 for which a thread is worth its start: about 5 us of a Zen 5 core (gcc 12),
@@ -40,6 +42,11 @@ int64_t sattn_block_rows(double n_rows, int64_t n_group, int64_t tile_rows, int 
 /* Rows of each head, the last of a unit, that a few-query kernel computes in less time than the
  * prefill kernel, of so many rows to a tile, whose lanes they would leave empty. */
 int64_t sattn_rest_rows(int64_t n_group, int64_t n_q, int64_t tile_rows, int64_t d);
+
+/* What sattn_phase_of says, but that a unit of few rows is a prefill where the prefill kernel, of
+ * so many rows to a tile, takes less time: where its last tile, without the rest rows, is full up
+ * to an eighth, and more than half of it is needed. tile_rows 0: there is no such kernel. */
+sattn_phase sattn_fused_phase(int64_t n_group, int64_t n_q, int64_t tile_rows, int64_t d);
 
 /* Ranges for the keys of n_blocks blocks so that all threads have work; 1 where that is so anyway,
  * or where ranges of n_keys keys would be too short. */

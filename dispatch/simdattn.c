@@ -3,6 +3,7 @@
  * simdattn.c: the public entry points of attention and of plans. */
 #include "dispatch/simdattn.h"
 
+#include "dispatch/choose.h"
 #include "dispatch/error.h"
 #include "dispatch/execute.h"
 
@@ -18,7 +19,7 @@ sattn_status sattn_attention(const sattn_attention_args *args, const sattn_optio
     const sattn_status status = sattn_plan_make_attention(&plan, args, options);
     if (status != SATTN_OK)
         return status;
-    return sattn_plan_run_args(&plan, args, options ? options->workspace : NULL,
+    return sattn_plan_run_args(&plan, &plan.args, options ? options->workspace : NULL,
                                options ? options->workspace_size : 0);
 }
 
@@ -46,6 +47,7 @@ sattn_status sattn_plan_create(sattn_plan **plan, const sattn_attention_args *ar
     *plan = malloc(sizeof **plan);
     if (!*plan)
         return sattn_fail(SATTN_ERR_MEMORY, "could not allocate a plan");
+    sattn_plan_name_kernels(&made);
     **plan = made;
     return SATTN_OK;
 }

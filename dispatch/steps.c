@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * steps.c: the public entry points of the steps of attention, and of exp and tanh. */
+#include "dispatch/choose.h"
 #include "dispatch/error.h"
 #include "dispatch/execute.h"
 #include "dispatch/share.h"
@@ -8,21 +9,11 @@
 
 #include <inttypes.h>
 
-/* Fields of other steps must not count: threads, and so the workspace, follow the work. */
-static sattn_status make_step_plan(sattn_plan *plan, sattn_computation computation,
-                                   const sattn_attention_args *args, const sattn_options *options)
-{
-    if (!args)
-        return sattn_plan_make(plan, computation, NULL, options);
-    const sattn_attention_args used = sattn_computation_args(args, computation);
-    return sattn_plan_make(plan, computation, &used, options);
-}
-
 static sattn_status run_step(sattn_computation computation, const sattn_attention_args *args,
                              const sattn_options *options)
 {
     sattn_plan plan;
-    const sattn_status status = make_step_plan(&plan, computation, args, options);
+    const sattn_status status = sattn_plan_make(&plan, computation, args, options);
     if (status != SATTN_OK)
         return status;
     return sattn_plan_run_args(&plan, &plan.args, options ? options->workspace : NULL,
@@ -57,15 +48,10 @@ sattn_status sattn_step_workspace_size(sattn_step step, const sattn_attention_ar
     if ((int)step < 0 || (int)step > (int)SATTN_STEP_AV)
         return sattn_fail(SATTN_ERR_ARGUMENT, "step = %d: expected a value of sattn_step",
                           (int)step);
-    const sattn_status status = make_step_plan(&plan, computations[step], args, options);
+    const sattn_status status = sattn_plan_make(&plan, computations[step], args, options);
     if (status == SATTN_OK)
         *size = plan.layout.size;
     return status;
-}
-
-static sattn_region array_region(const float *data, int64_t n)
-{
-    return (sattn_region){.base = (uintptr_t)data, .extent = {1, 1, 1}, .run = n * 4};
 }
 
 static sattn_status check_array(const float *x, const float *y, int64_t n)
@@ -87,8 +73,8 @@ static sattn_status check_array(const float *x, const float *y, int64_t n)
                               "%s = %p: expected an address that is a multiple of 4",
                               arrays[i].name, (const void *)arrays[i].data);
     }
-    const sattn_region read = array_region(x, n), written = array_region(y, n);
-    if (x != y && sattn_regions_meet(&written, &read) != SATTN_APART)
+    const sattn_span read = {(uintptr_t)x, (uint64_t)n * 4}, written = {(uintptr_t)y, read.bytes};
+    if (n > 0 && x != y && sattn_spans_meet(&written, &read))
         return sattn_fail(SATTN_ERR_OVERLAP,
                           "y overlaps x: expected memory of its own, or exactly x");
     return SATTN_OK;

@@ -27,6 +27,9 @@ static float *output_head_of(const sattn_attention_args *a, void *data, int64_t 
 static void set_mask(sattn_visibility *visible, const sattn_mask *mask, int64_t b, int64_t head)
 {
     int64_t stride[4];
+    visible->mask_bool = NULL;
+    visible->mask_add = NULL;
+    visible->mask_group_stride = visible->mask_row_stride = visible->mask_key_stride = 0;
     if (mask->kind == SATTN_MASK_NONE || !mask->data)
         return;
     for (int axis = 0; axis < 4; ++axis)
@@ -45,13 +48,14 @@ static sattn_visibility visibility_of(const sattn_attention_args *a, int64_t b, 
 {
     const int64_t n_k = a->n_k_valid ? a->n_k_valid[b] : a->n_k;
     const bool has_offset = a->causal || a->has_window || a->alibi_slopes;
-    sattn_visibility visible = {.n_k = n_k,
-                                .causal = a->causal,
-                                .has_window = a->has_window,
-                                .causal_offset = has_offset ? sattn_causal_offset(a, b, n_k) : 0,
-                                .window_left = a->window_left,
-                                .window_right = a->window_right,
-                                .alibi_slopes = a->alibi_slopes ? a->alibi_slopes + head : NULL};
+    sattn_visibility visible;
+    visible.n_k = n_k;
+    visible.causal = a->causal;
+    visible.has_window = a->has_window;
+    visible.causal_offset = has_offset ? sattn_causal_offset(a, b, n_k) : 0;
+    visible.window_left = a->window_left;
+    visible.window_right = a->window_right;
+    visible.alibi_slopes = a->alibi_slopes ? a->alibi_slopes + head : NULL;
     set_mask(&visible, &a->mask, b, head);
     return visible;
 }
@@ -68,11 +72,14 @@ static sattn_key_range keys_of(const sattn_visibility *visible, int64_t n_q)
                              last.begin < last.end ? last.end : visible->n_k};
 }
 
+/* Every field is named: where one is not, compilers clear the whole first, which takes longer than
+ * all the rest. */
 sattn_unit sattn_unit_of(const sattn_attention_args *a, int64_t n_group, int64_t b, int64_t kv)
 {
     const int64_t head = kv * n_group, heads = a->n_q_heads;
-    const bool one_row = a->n_q == 1, one_head = n_group == 1;
-    sattn_unit unit = {
+    const sattn_visibility visible = visibility_of(a, b, head);
+    const bool one_row = a->n_q == 1, one_head = n_group == 1, one_key = visible.n_k <= 1;
+    return (sattn_unit){
         .q = head_of(a, a->q.data, b, a->q.stride_b, heads, head, a->q.stride_h),
         .k = head_of(a, a->k.data, b, a->k.stride_b, a->n_kv_heads, kv, a->k.stride_h),
         .v = head_of(a, a->v.data, b, a->v.stride_b, a->n_kv_heads, kv, a->v.stride_h),
@@ -83,6 +90,8 @@ sattn_unit sattn_unit_of(const sattn_attention_args *a, int64_t n_group, int64_t
             head_of(a, a->scores_in, b, a->scores_in_stride_b, heads, head, a->scores_in_stride_h),
         .sinks = a->sinks ? a->sinks + head : NULL,
         .q_stride = one_row ? 0 : a->q.stride_t,
+        .k_stride = one_key ? 0 : a->k.stride_t,
+        .v_stride = one_key ? 0 : a->v.stride_t,
         .o_stride = one_row ? 0 : a->o.stride_t,
         .scores_stride = one_row ? 0 : a->scores_stride_t,
         .scores_in_stride = one_row ? 0 : a->scores_in_stride_t,
@@ -96,13 +105,45 @@ sattn_unit sattn_unit_of(const sattn_attention_args *a, int64_t n_group, int64_t
         .n_k = a->n_k,
         .d = a->d,
         .d_v = a->d_v,
-        .visible = visibility_of(a, b, head),
+        .visible = visible,
+        .keys = keys_of(&visible, a->n_q),
+        .k_dense = {NULL, 0},
+        .v_dense = {NULL, 0},
+        .n_rest = 0,
+        .kv_bytes = 0,
     };
-    unit.keys = keys_of(&unit.visible, a->n_q);
-    const bool one_key = unit.visible.n_k <= 1;
-    unit.k_stride = one_key ? 0 : a->k.stride_t;
-    unit.v_stride = one_key ? 0 : a->v.stride_t;
-    return unit;
+}
+
+/* Keys that the call reads, of all batch entries together. */
+static double keys_of_call(const sattn_attention_args *a)
+{
+    double keys = 0;
+    if (!a->n_k_valid && !a->causal && !a->has_window)
+        return (double)a->batch * (double)a->n_k;
+    for (int64_t b = 0; b < a->batch; ++b) {
+        const sattn_visibility visible = visibility_of(a, b, 0);
+        const sattn_key_range range = keys_of(&visible, a->n_q);
+        keys += (double)(range.end - range.begin);
+    }
+    return keys;
+}
+
+/* Floats of K or V for so many keys. */
+static double floats_of(const sattn_attention_args *a, const sattn_view *view, int64_t columns,
+                        double n_keys)
+{
+    const double n_heads = view->stride_h == 0 ? 1.0 : (double)a->n_kv_heads;
+    const bool is_one_row = view->stride_t == 0 && a->n_k > 1;
+    const double n_rows = is_one_row ? (double)a->batch : n_keys;
+    return n_rows / (view->stride_b == 0 ? (double)a->batch : 1.0) * n_heads * (double)columns;
+}
+
+int64_t sattn_kv_bytes(const sattn_attention_args *a)
+{
+    const double n_keys = keys_of_call(a), most = 0x1p62;
+    const double bytes = (double)sizeof(float) *
+                         (floats_of(a, &a->k, a->d, n_keys) + floats_of(a, &a->v, a->d_v, n_keys));
+    return (int64_t)(bytes < most ? bytes : most);
 }
 
 bool sattn_mask_lets_through(const sattn_visibility *visible, int64_t g, int64_t i, int64_t j)

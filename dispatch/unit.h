@@ -28,9 +28,15 @@ typedef struct sattn_unit {
     sattn_key_range keys;              /* what some row of the whole unit may see lies in here */
     sattn_key_rows k_dense, v_dense;   /* copies that kernels read instead (dense.h) */
     int64_t n_rest;                    /* rows at the end that the few-query kernel is to compute */
+    int64_t kv_bytes;                  /* sattn_kv_bytes of the whole call; 0: not known */
 } sattn_unit;
 
+/* n_rest and kv_bytes are left 0. */
 sattn_unit sattn_unit_of(const sattn_attention_args *args, int64_t n_group, int64_t b, int64_t kv);
+
+/* About how many bytes of K and V the call reads, in as far as length, causal limit and window
+ * leave them; rows, heads and batch entries that are the same memory count once. */
+int64_t sattn_kv_bytes(const sattn_attention_args *args);
 
 /* What kernels read: dense copies where there are some, else the caller's memory. */
 static inline sattn_key_rows sattn_unit_k(const sattn_unit *unit)

@@ -106,6 +106,9 @@ typedef struct sattn_fused_args {
     float *row_sum; /* NULL, or as row_max */
     int64_t stat_group_stride;
     void *scratch; /* sattn_fused_scratch_bytes(d, d_v), 64-byte aligned */
+    /* About how many bytes of K and V the caller reads before it returns to these: a hint where
+     * they may come from. 0: no more than these. No result depends on it. */
+    int64_t kv_bytes;
 } sattn_fused_args;
 
 typedef void sattn_fused_fn(const sattn_fused_args *args);

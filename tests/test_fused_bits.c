@@ -105,7 +105,16 @@ void test_rows_alone(test_run *run)
     }
 }
 
-/* K and V of several megabytes, which kernels for few rows fetch in another way. */
+static void same_bits_all(test_run *run, const fused_problem *got, const fused_problem *want,
+                          const char *what)
+{
+    for (int64_t g = 0; g < got->shape.n_group; ++g)
+        for (int64_t i = got->shape.i0; i < got->shape.i1; ++i)
+            fused_problem_same_bits(run, got, g, i, want, g, i, what);
+}
+
+/* K and V of several megabytes of a call of many more, which kernels for few rows fetch in another
+ * way. That must not show. */
 void test_large_memory(test_run *run)
 {
     enum { D_V = 128 };
@@ -119,13 +128,19 @@ void test_large_memory(test_run *run)
         const int64_t n_k = (calls[at].megabytes << 20) / key_bytes + 2 * SATTN_KEY_BLOCK + 5;
         fused_shape shape = fused_shape_plain(1, n_k, calls[at].d, D_V);
         shape.n_group = calls[at].n_group;
-        fused_problem all;
+        shape.kv_bytes = FUSED_SHAPE_KV_FAR;
+        fused_problem all, near;
         fused_problem_make(&all, run, &shape, test_step_seed(run));
         fused_problem_run(&all, run);
         fused_problem_verify(&all, run);
         compare_head(run, &all, 0);
         compare_head(run, &all, shape.n_group - 1);
+        shape.kv_bytes = 1;
+        fused_problem_make(&near, run, &shape, all.seed);
+        fused_problem_run(&near, run);
+        same_bits_all(run, &near, &all, "where K and V are taken to be near");
         fused_problem_free(&all);
+        fused_problem_free(&near);
     }
 }
 
@@ -219,14 +234,6 @@ static void see_the_same(fused_problem *to, const fused_problem *from)
                         is_visible ? bias : -INFINITY;
             }
         }
-}
-
-static void same_bits_all(test_run *run, const fused_problem *got, const fused_problem *want,
-                          const char *what)
-{
-    for (int64_t g = 0; g < got->shape.n_group; ++g)
-        for (int64_t i = got->shape.i0; i < got->shape.i1; ++i)
-            fused_problem_same_bits(run, got, g, i, want, g, i, what);
 }
 
 /* A shape that limits what its rows see, in blocks enough to cut. */

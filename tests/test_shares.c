@@ -3,7 +3,9 @@
  * test_shares.c: how a call is cut into tasks: blocks of rows, rest rows, key ranges, number of
  * threads, dense copies, the workspace of them all, and what a block of rows sees. That none of it
  * shows in a result, test_chain and test_threads check. */
+#include "dispatch/choose.h"
 #include "dispatch/dense.h"
+#include "dispatch/execute.h"
 #include "dispatch/plan.h"
 #include "dispatch/share.h"
 #include "dispatch/team.h"
@@ -184,12 +186,65 @@ static void test_rest_rows(void **state)
             rows[at].want);
 }
 
+/* Few rows are a prefill where they fill its kernel's tile. */
+static void test_fused_phase(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t n_group, n_q, tile_rows, d;
+        bool fills;
+    } units[] = {
+        {1, 28, 32, 64, true}, {1, 27, 32, 64, false}, {1, 16, 32, 64, false},
+        {4, 7, 32, 64, true},  {28, 1, 32, 64, true},  {1, 13, 16, 64, false},
+        {1, 14, 16, 64, true}, {16, 1, 16, 64, true},  {4, 4, 16, 64, true},
+        {1, 8, 16, 64, false}, {1, 17, 16, 64, true}, /* 16 and a rest of 1 */
+        {4, 5, 16, 64, true},  {5, 4, 16, 64, false},  {17, 1, 16, 64, false},
+        {1, 20, 16, 32, true}, {1, 21, 16, 32, false}, {1, 23, 16, 64, true},
+        {3, 9, 16, 64, false}, {1, 28, 1, 64, false},  {1, 16, 0, 64, false},
+    };
+    for (size_t at = 0; at < COUNT(units); ++at) {
+        const sattn_phase few = sattn_phase_of(units[at].n_group, units[at].n_q);
+        assert_int_equal(
+            sattn_fused_phase(units[at].n_group, units[at].n_q, units[at].tile_rows, units[at].d),
+            units[at].fills ? SATTN_PHASE_PREFILL : few);
+    }
+    assert_int_equal(sattn_fused_phase(1, SATTN_FEW_ROWS + 1, 16, 64), SATTN_PHASE_PREFILL);
+    assert_int_equal(sattn_fused_phase(INT64_MAX, INT64_MAX, 32, 64), SATTN_PHASE_PREFILL);
+    for (int64_t tile_rows = 16; tile_rows <= 64; tile_rows *= 2)
+        for (int64_t n_q = 1; n_q < SATTN_FILLING_ROWS_MIN; ++n_q) /* what is not looked at */
+            assert_int_not_equal(sattn_fused_phase(1, n_q, tile_rows, 64), SATTN_PHASE_PREFILL);
+}
+
+/* Each level by its own tile; a chain by the number of rows alone. */
+static void test_phase_of_plans(void **state)
+{
+    (void)state;
+    size_t count;
+    const sattn_isa *const isas = sattn_isas(&count);
+    for (size_t at = 0; at < count; ++at) {
+        sattn_options options = {.isa = isas[at].name};
+        int64_t tile_rows;
+        if ((isas[at].needs & ~sattn_cpu_this()->usable) ||
+            sattn_prefill_tile_rows(&options, &tile_rows) != SATTN_OK || tile_rows < 16)
+            continue;
+        const sattn_attention_args filled = shape_of(1, 1, tile_rows / 8 * 7, 100),
+                                   less = shape_of(1, 1, tile_rows / 8 * 7 - 1, 100);
+        assert_true(plan_of(&filled, &options).kernels[SATTN_OP_fused]->phases &
+                    SATTN_PHASE_PREFILL);
+        assert_true(plan_of(&less, &options).kernels[SATTN_OP_fused]->phases &
+                    SATTN_PHASE_FEW_QUERY);
+        options.plan = "chain";
+        assert_true(plan_of(&filled, &options).kernels[SATTN_OP_qk]->phases &
+                    SATTN_PHASE_FEW_QUERY);
+    }
+}
+
 /* A plan names all kernels that it runs; one that was asked for by name does all rows. */
 static void test_rest_kernel(void **state)
 {
     (void)state;
     const sattn_attention_args a = shape_of(2, 1, 197, 197);
-    const sattn_plan plan = plan_of(&a, NULL);
+    sattn_plan plan = plan_of(&a, NULL);
     const sattn_kernel *const first = plan.kernels[SATTN_OP_fused];
     const int64_t n_rest = sattn_plan_rest_rows(&plan, 197);
     assert_true(n_rest == 0 || (n_rest == 5 && plan.rest_kernel != first &&
@@ -198,11 +253,79 @@ static void test_rest_kernel(void **state)
     char names[200];
     snprintf(names, sizeof names, "%s%s%s", first->name, n_rest > 0 ? "," : "",
              n_rest > 0 ? plan.rest_kernel->name : "");
+    sattn_plan_name_kernels(&plan);
     assert_string_equal(plan.names, names);
     const sattn_options forced = {.kernels = first->name};
-    const sattn_plan alone = plan_of(&a, &forced);
+    sattn_plan alone = plan_of(&a, &forced);
+    sattn_plan_name_kernels(&alone);
     assert_null(alone.rest_kernel);
     assert_string_equal(alone.names, first->name);
+}
+
+/* Of 2 KV heads with 100 keys of 64 + 64 features. */
+static void test_kv_bytes(void **state)
+{
+    (void)state;
+    enum { ROW = 64 * 4, K = 2 * 100 * ROW, V = K };
+    const int64_t n_valid[3] = {40, 100, 0};
+    const sattn_attention_args plain = shape_of(2, 3, 1, 100);
+    sattn_attention_args a = plain;
+    assert_int_equal(sattn_kv_bytes(&a), K + V);
+    a.v.stride_h = 0; /* heads share it */
+    assert_int_equal(sattn_kv_bytes(&a), K + V / 2);
+    a.v.stride_t = 0;
+    assert_int_equal(sattn_kv_bytes(&a), K + ROW);
+    a = plain;
+    a.batch = 3;
+    a.k.stride_b = 200 * 64;
+    assert_int_equal(sattn_kv_bytes(&a), 3 * K + V);
+    a.k.stride_b = 1; /* entries overlap, so extents may be as large */
+    a.batch = INT64_MAX;
+    assert_int_equal(sattn_kv_bytes(&a), (int64_t)1 << 62);
+    a = plain;
+    a.batch = 3;
+    a.k.stride_b = a.v.stride_b = 200 * 64;
+    a.n_k_valid = n_valid;
+    assert_int_equal(sattn_kv_bytes(&a), 140 * (K + V) / 100);
+    a = plain;
+    a.causal = a.has_window = true;
+    a.window_left = 9;
+    a.window_right = -1;
+    assert_int_equal(sattn_kv_bytes(&a), 10 * (K + V) / 100);
+}
+
+static int64_t told_bytes, told_bytes_of_rest;
+
+static void note_bytes(const sattn_fused_args *args)
+{
+    told_bytes = args->kv_bytes;
+}
+
+static void note_bytes_of_rest(const sattn_fused_args *args)
+{
+    told_bytes_of_rest = args->kv_bytes;
+}
+
+/* Kernels are told of the whole call; that of the rest rows finds K and V where the other left
+ * them. */
+static void test_kv_bytes_of_kernels(void **state)
+{
+    (void)state;
+    const sattn_attention_args a = shape_of(2, 1, 197, 197);
+    const sattn_kernel kernel = {.fn = {.fused = note_bytes}, .tile_rows = 32};
+    const sattn_kernel rest = {.fn = {.fused = note_bytes_of_rest}};
+    sattn_plan plan = plan_of(&a, NULL);
+    plan.kernels[SATTN_OP_fused] = &kernel;
+    unsigned char *const memory = aligned_alloc(64, plan.layout.size);
+    assert_non_null(memory);
+    for (int has_rest = 0; has_rest < 2; ++has_rest) {
+        plan.rest_kernel = has_rest ? &rest : NULL;
+        told_bytes = told_bytes_of_rest = -1;
+        sattn_plan_execute(&plan, &a, false, memory);
+        assert_int_equal(told_bytes, 2 * 197 * 128 * 4);
+        assert_int_equal(told_bytes_of_rest, has_rest ? 0 : -1);
+    }
+    free(memory);
 }
 
 static void test_dense_rule(void **state)
@@ -418,7 +541,11 @@ int main(void)
         cmocka_unit_test(test_splits),
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_rest_rows),
+        cmocka_unit_test(test_fused_phase),
+        cmocka_unit_test(test_phase_of_plans),
         cmocka_unit_test(test_rest_kernel),
+        cmocka_unit_test(test_kv_bytes),
+        cmocka_unit_test(test_kv_bytes_of_kernels),
         cmocka_unit_test(test_dense_rule),
         cmocka_unit_test(test_dense_plans),
         cmocka_unit_test(test_dense_copies),

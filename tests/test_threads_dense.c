@@ -150,7 +150,7 @@ void threads_dense(void **state)
     }
 }
 
-enum { SEQUENCES = 4 }; /* of a ragged batch */
+enum { SEQUENCES = 6 }; /* of a ragged batch */
 
 /* Sequence b as a call of its own. */
 static sattn_attention_args sequence_of(const call *c, const sattn_ragged *ragged, int64_t b)
@@ -198,18 +198,18 @@ static void check_ragged_workspace(call *c, const call *want, const sattn_ragged
     free(memory);
 }
 
-/* Sequences with copies and without, rest rows among them. */
+/* Sequences with copies and without, rest rows among them, and few rows that fill a tile or not. */
 void threads_dense_ragged(void **state)
 {
     (void)state;
-    static const int64_t q_starts[] = {0, 101, 103, 203, 340};
-    static const int64_t k_starts[] = {0, 120, 125, 340, 400};
+    static const int64_t q_starts[] = {0, 101, 103, 203, 340, 356, 384};
+    static const int64_t k_starts[] = {0, 120, 125, 340, 400, 430, 500};
     const sattn_ragged ragged = {q_starts, k_starts};
     const call_shape shape = {.batch = 1,
                               .n_q_heads = 16,
                               .n_kv_heads = 16,
-                              .n_q = 340,
-                              .n_k = 400,
+                              .n_q = 384,
+                              .n_k = 500,
                               .d = 64,
                               .d_v = 64,
                               .layout = CALL_ROWS_FIRST,

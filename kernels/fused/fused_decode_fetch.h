@@ -7,16 +7,19 @@
  * V by parts of a row, an order that hardware loses. From a cache each line that is read prefetches
  * the one a little ahead of it. What comes from memory is prefetched in an order of its own: while
  * K is scored, lines of K and V of the next keys in turn, and the same while V is added up. So
- * memory sees two streams, each from front to back, that hardly ever pause. */
+ * memory sees two streams, each from front to back, that hardly ever pause.
+ *
+ * Where K and V come from is guessed: a call that is repeated finds in a cache what one can hold of
+ * it. So the bytes of the whole call decide, against a constant, since kernels know no cache. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_FETCH_H
 #define SATTN_KERNELS_FUSED_DECODE_FETCH_H
 
 #include "kernels/fused/fused_decode_state.h"
 
 enum {
-    FUSED_FETCH_HELD = 1 << 20, /* bytes of K and V, by rows, that are taken to lie in a cache */
-    FUSED_FETCH_NEAR = 2 << 10, /* bytes ahead in a cache ... */
-    FUSED_FETCH_FAR = 8 << 10,  /* ... and from memory */
+    FUSED_FETCH_HELD = 16 << 20, /* most bytes of a call's K and V that may all lie in a cache */
+    FUSED_FETCH_NEAR = 2 << 10,  /* bytes ahead there, for one or two rows; twice that for more */
+    FUSED_FETCH_FAR = 8 << 10,   /* and from memory */
 };
 
 typedef struct fused_decode_fetch {
@@ -38,21 +41,14 @@ static inline fused_decode_fetch fused_decode_fetch_of(const sattn_fused_args *a
 {
     const int64_t element = (int64_t)sizeof(float);
     const int64_t n_keys = strip->key_end_max - strip->key_begin_min;
-    const int64_t n_rows = strip->n_rows;
-    const int64_t footprint = n_keys * (a->d + a->d_v) * element;
-    int64_t bytes = FUSED_FETCH_NEAR;
-    if (n_rows <= 2) { /* grows from near at 1 MB to far at 4 MB */
-        bytes = footprint / 512 > bytes ? footprint / 512 : bytes;
-        bytes = bytes < FUSED_FETCH_FAR ? bytes : FUSED_FETCH_FAR;
-    }
-    /* More rows take longer with each byte, so memory lets them wait later. */
-    const int64_t held = n_rows <= SCORE_GROUP ? 2 : n_rows;
-    const bool next = n_rows > 2 && footprint >= held * FUSED_FETCH_HELD;
-    if (next)
-        bytes = FUSED_FETCH_FAR;
+    const int64_t own_bytes = n_keys * (a->d + a->d_v) * element;
+    const bool far = (a->kv_bytes > 0 ? a->kv_bytes : own_bytes) > FUSED_FETCH_HELD;
+    const bool several = strip->n_rows > 2;
+    const int64_t near_bytes = several ? 2 * FUSED_FETCH_NEAR : FUSED_FETCH_NEAR;
+    const int64_t bytes = far ? FUSED_FETCH_FAR : near_bytes;
     return (fused_decode_fetch){
-        .kind = next ? FUSED_FETCH_NEXT : FUSED_FETCH_OWN,
-        .is_far = bytes >= FUSED_FETCH_FAR,
+        .kind = far && several ? FUSED_FETCH_NEXT : FUSED_FETCH_OWN,
+        .is_far = far,
         .k_ahead = fused_fetch_distance(bytes, a->d) * a->k_stride * element,
         .v_ahead = fused_fetch_distance(bytes, a->d_v) * a->v_stride * element,
         .keys = block_keys / 2,

@@ -37,7 +37,7 @@ sattn_dispatch_defect(unknown_isa_ignored FILE dispatch/override.c COMMAND test_
         return SATTN_OK;
     if (!isa)
         return]])
-sattn_dispatch_defect(forced_kernel_ignored FILE dispatch/plan.c COMMAND test_chain
+sattn_dispatch_defect(forced_kernel_ignored FILE dispatch/choose.c COMMAND test_chain
   FROM [[.forced = forced ? forced->name : NULL};]] TO [[.forced = NULL};]])
 
 # ---- the memory of a work unit
@@ -70,7 +70,7 @@ sattn_dispatch_defect(limit_not_moved_with_the_block FILE dispatch/unit.c COMMAN
 sattn_dispatch_defect(window_not_widened_where_the_offset_is_held FILE dispatch/unit.c COMMAND test_shares
   FROM [[moved_width(visible->window_left, -missing);]] TO [[visible->window_left;]])
 sattn_dispatch_defect(slope_of_the_first_head FILE dispatch/unit.c COMMAND test_semantics --kernel=sattn_fused_f32_scalar --first
-  FROM [[a->alibi_slopes ? a->alibi_slopes + head : NULL};]] TO [[a->alibi_slopes};]])
+  FROM [[a->alibi_slopes ? a->alibi_slopes + head : NULL;]] TO [[a->alibi_slopes;]])
 sattn_dispatch_defect(alibi_from_key_0 FILE dispatch/unit.c COMMAND test_semantics --kernel=sattn_fused_f32_scalar --first
   FROM [[a->causal || a->has_window || a->alibi_slopes;]] TO [[a->causal || a->has_window;]])
 sattn_dispatch_defect(block_begins_a_row_late FILE dispatch/unit.c COMMAND test_chain
@@ -181,10 +181,21 @@ sattn_dispatch_defect(workspace_one_block_short FILE dispatch/chain.c COMMAND te
   FROM [[return least(a->n_k, seen + SATTN_KEY_BLOCK - 1);]] TO [[return least(a->n_k, seen);]])
 sattn_dispatch_defect(stage_ignored_by_qk FILE dispatch/step_unit.c COMMAND test_steps
   FROM [[.softcap = capped ? plan->args.softcap : 0.0f,]] TO [[.softcap = plan->args.softcap,]])
-sattn_dispatch_defect(overlap_of_scores_allowed FILE dispatch/attention_check.c COMMAND test_steps
-  FROM [[(on_input && in_place))]] TO [[on_input)]])
-sattn_dispatch_defect(workspace_may_be_a_tensor FILE dispatch/attention_check.c COMMAND test_api
-  FROM [[workspace->memory && i < n; ++i) {]] TO [[workspace->memory && i < 0; ++i) {]])
+sattn_dispatch_defect(overlap_of_scores_allowed FILE dispatch/overlap.c COMMAND test_steps
+  FROM [[(on_input && m->scores_are_input))]] TO [[on_input)]])
+sattn_dispatch_defect(workspace_may_be_a_tensor FILE dispatch/overlap.c COMMAND test_api
+  FROM [[    for (int i = 0; i < n; ++i) {
+        const sattn_status status = check_apart(&workspace,]]
+  TO [[    for (int i = 0; i < 0; ++i) {
+        const sattn_status status = check_apart(&workspace,]])
+sattn_dispatch_defect(spans_end_with_the_first_row FILE dispatch/region.h SOURCE dispatch/operands.c COMMAND test_api
+  FROM [[bytes += region->step[axis] * (region->extent[axis] - 1);]] TO [[bytes += 0 * region->step[axis];]])
+sattn_dispatch_defect(spans_of_inputs_left_out FILE dispatch/overlap.c COMMAND test_api
+  FROM [[if (m->operands[i].bytes > 0)]] TO [[if (m->operands[i].bytes > 0 && i >= SATTN_OPERAND_LSE)]])
+sattn_dispatch_defect(spans_of_arrays_left_out FILE dispatch/overlap.c COMMAND test_api
+  FROM [[i < m->n_others; ++i)]] TO [[i < 0; ++i)]])
+sattn_dispatch_defect(axes_nested_by_the_first FILE dispatch/region.c COMMAND test_dispatch
+  FROM [[reach += (wide)r->step[next] * (r->extent[next] - 1);]] TO [[reach = r->step[next];]])
 sattn_dispatch_defect(workspace_may_be_the_starts FILE dispatch/ragged_check.c COMMAND test_thread_counts
   FROM [[if (status == SATTN_OK && meets(]] TO [[if (status != SATTN_OK && meets(]])
 sattn_dispatch_defect(n_k_valid_not_checked FILE dispatch/attention_check.c COMMAND test_api
@@ -205,14 +216,32 @@ sattn_dispatch_defect(parts_of_the_first_block FILE dispatch/rows.c COMMAND test
 sattn_dispatch_defect(chunk_of_an_array_missing FILE dispatch/steps.c COMMAND test_thread_counts
   FROM [[(n - 1) / SATTN_ARRAY_CHUNK + 1, run_chunk]] TO [[n / SATTN_ARRAY_CHUNK, run_chunk]])
 
+# ---- what kernels are told of K and V
+sattn_dispatch_defect(shared_heads_counted_each FILE dispatch/unit.c COMMAND test_shares
+  FROM [[view->stride_h == 0 ? 1.0 : (double)a->n_kv_heads;]] TO [[(double)a->n_kv_heads;]])
+sattn_dispatch_defect(keys_beyond_the_valid_counted FILE dispatch/unit.c COMMAND test_shares
+  FROM [[if (!a->n_k_valid && !a->causal && !a->has_window)]] TO [[if (!a->causal && !a->has_window)]])
+sattn_dispatch_defect(kernel_not_told_of_the_call FILE dispatch/execute.c COMMAND test_shares
+  FROM [[rows.kv_bytes = e->kv_bytes;]] TO [[rows.kv_bytes = 0;]])
+sattn_dispatch_defect(rest_rows_told_of_the_call FILE dispatch/attend.c COMMAND test_shares
+  FROM [[rows.kv_bytes = 0; /* K and V have just been read */]] TO [[]])
+
 # ---- rest rows, dense copies
 sattn_dispatch_defect(rest_rows_left_out FILE dispatch/attend.c COMMAND test_thread_counts
   FROM [[if (rows.i0 < rows.i1)]] TO [[if (rows.i0 < rows.i1 && rows.i0 == 0)]])
 sattn_dispatch_defect(rest_rows_of_each_block FILE dispatch/unit.c COMMAND test_thread_counts
   FROM [[rows.n_rest = i1 - (rest_begin > i0 ? rest_begin : i0);]]
   TO [[rows.n_rest = unit->n_rest + 0 * rest_begin;]])
-sattn_dispatch_defect(rest_rows_by_one_kernel_alone FILE dispatch/plan.c COMMAND test_shares
+sattn_dispatch_defect(rest_rows_by_one_kernel_alone FILE dispatch/choose.c COMMAND test_shares
   FROM [[if (plan->rest_kernel == plan->kernels[SATTN_OP_fused])]] TO [[if (plan->rest_kernel == NULL)]])
+sattn_dispatch_defect(tile_with_a_quarter_empty FILE dispatch/share.c COMMAND test_shares
+  FROM [[8 * empty <= tile_rows]] TO [[4 * empty <= tile_rows]])
+sattn_dispatch_defect(rest_rows_fill_tiles FILE dispatch/share.c COMMAND test_shares
+  FROM [[n_group * (n_q - sattn_rest_rows(n_group, n_q, tile_rows, d));]] TO [[n_group * n_q;]])
+sattn_dispatch_defect(tile_not_looked_for FILE dispatch/choose.c COMMAND test_shares
+  FROM [[plan->n_group * a->n_q >= SATTN_FILLING_ROWS_MIN)]] TO [[plan->n_group * a->n_q > SATTN_FEW_ROWS)]])
+sattn_dispatch_defect(ragged_phase_by_rows_alone FILE dispatch/ragged.c COMMAND test_thread_counts
+  FROM [[status = sattn_prefill_tile_rows(options, &p->tile_rows);]] TO [[p->tile_rows = 0;]])
 sattn_dispatch_defect(rest_rows_cut_a_group FILE dispatch/share.c COMMAND test_shares
   FROM [[(of_one || of_two) && rest % n_group == 0 ?]] TO [[(of_one || of_two) ?]])
 sattn_dispatch_defect(last_chunk_not_copied FILE dispatch/dense.c COMMAND test_shares
@@ -228,7 +257,7 @@ sattn_dispatch_defect(copied_keys_from_the_first FILE dispatch/dense.c COMMAND t
 sattn_dispatch_defect(copy_of_one_row_for_all FILE dispatch/dense.c COMMAND test_shares
   FROM [[if (stride == 0 || n_keys]] TO [[if (n_keys]])
 sattn_dispatch_defect(repair_looks_at_the_copy FILE dispatch/attend.c COMMAND test_thread_counts
-  FROM [[.v = c->rows->v, /* a dense copy may lack hidden rows */]] TO [[.v = c->args.v,]])
+  FROM [[.v = c->rows->v, /* a dense copy may lack hidden rows */]] TO [[.v = c->args->v,]])
 sattn_dispatch_defect(copies_of_another_unit FILE dispatch/execute.c COMMAND test_thread_counts
   FROM [[sattn_dense_enter(&e->dense, unit_index, &rows);]]
   TO [[sattn_dense_enter(&e->dense, unit_index / 2, &rows);]])

@@ -227,6 +227,7 @@ static void fill_args(fused_problem *p)
         .row_sum = s->without_statistics ? NULL : test_operand_f32(stats, 1, 0),
         .stat_group_stride = stats->extents.row_stride,
         .scratch = p->scratch.data,
+        .kv_bytes = s->kv_bytes,
     };
 }
 

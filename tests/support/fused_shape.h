@@ -56,7 +56,11 @@ typedef struct fused_shape {
     bool heads_in_rows;                     /* heads of the group side by side in each row */
     test_placement placement;
     size_t distance[OPERAND_COUNT]; /* from the flush side, bytes; a multiple of the element size */
+    int64_t kv_bytes;               /* that the kernel is told */
 } fused_shape;
+
+/* More than any cache holds: a kernel takes K and V for parts of memory. */
+#define FUSED_SHAPE_KV_FAR ((int64_t)1 << 40)
 
 /* One head, statistics on, scale 1/sqrt(d), all rows and keys. */
 fused_shape fused_shape_plain(int64_t n_rows, int64_t n_k, int64_t d, int64_t d_v);
