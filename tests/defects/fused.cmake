@@ -116,7 +116,7 @@ sattn_defect(scores_behind_the_window_lifted ${blocks} GROUP combined
 sattn_defect(mask_hides_from_the_cut_only ${blocks} GROUP masks
   FROM [[if (masked)
             ops->bias]]
-  TO [[if (masked && !block->is_cut)
+  TO [[if (masked && block->sure_end[vec] >= block->n_keys)
             ops->bias]])
 sattn_defect(keys_of_the_first_vector_alone_not_scored ${blocks} GROUP windows
   FROM [[{0, 1, 0, block->both_begin}]] TO [[{0, 1, 0, 0}]])
@@ -124,7 +124,7 @@ sattn_defect(keys_of_the_second_vector_alone_not_scored ${blocks} GROUP causal
   FROM [[{1, 1, block->both_end, block->n_keys}]] TO [[{1, 1, block->n_keys, block->n_keys}]])
 sattn_defect(output_of_the_strip_before ${blocks} GROUP rows-alone
   FROM [[st->is_fresh[0] = st->is_fresh[1] = true;]]
-  TO [[st->is_fresh[0] = st->is_fresh[1] = strip->q[0] == a->q;]])
+  TO [[st->is_fresh[0] = st->is_fresh[1] = st->strip->first_query == 0;]])
 sattn_defect(second_vector_fresh_too_long ${blocks} GROUP causal
   FROM [[st->is_fresh[1] && block->both_begin == block->n_keys;]] TO [[st->is_fresh[1];]])
 sattn_defect(softcap_skipped ${blocks} GROUP softcap
@@ -169,7 +169,7 @@ sattn_defect(v_row_stride_ignored ${blocks} GROUP layouts
   TO [[.v_stride = a->d_v,]])
 sattn_defect(sums_of_the_strip_before ${blocks} GROUP rows-alone
   FROM [[st->row_sum[r] = 0.0f;]]
-  TO [[st->row_sum[r] = strip->q[0] == a->q ? 0.0f : st->row_sum[r];]])
+  TO [[st->row_sum[r] = st->strip->first_query == 0 ? 0.0f : st->row_sum[r];]])
 sattn_defect(maximum_starts_at_zero ${blocks} GROUP tiles
   FROM [[st->row_max[r] = -INFINITY;]]
   TO [[st->row_max[r] = 0.0f;]])
