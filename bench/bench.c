@@ -168,11 +168,11 @@ static int run_all(const sattn_bench_options *options, sattn_bench_jobs *list)
     const int64_t begin = sattn_now_ns();
     sattn_stop_begin();
     int code = run_jobs(&run);
-    sattn_stop_end();
     const double seconds = (double)(sattn_now_ns() - begin) * 1e-9;
     bool is_written = write_document(&run, true);
     if (table_wanted(options))
         print_end(&run, seconds, is_written ? options->out : NULL);
+    sattn_stop_end();
     sattn_places_end(&places);
     if ((options->google_display || options->google_out) &&
         !sattn_bench_google_report(list, &environment, options->google_display))

@@ -39,7 +39,7 @@ static bool is_tainted(const sattn_bench_row *row)
     return row->measured.status == SATTN_MEASURE_TAINTED;
 }
 
-static void print_slower(const sattn_bench_job *job, const sattn_bench_row *row, FILE *file)
+static void print_slower(const sattn_bench_row *row, FILE *file)
 {
     const sattn_stat *const ratio = &row->over_autovec;
     fprintf(file, "SLOWER: %s at %s%.3fx the speed of %s (95 %% interval %.3f to %.3f, %d rounds",
@@ -47,7 +47,7 @@ static void print_slower(const sattn_bench_job *job, const sattn_bench_row *row,
             row->autovec->variant->name, ratio->low, ratio->high, ratio->n);
     if (*row->autovec->part)
         fprintf(file, "; scaled from %s", row->autovec->part);
-    if (!(row->variant->phases & (unsigned)job->phase))
+    if (!row->is_ranked)
         fputs("; run by name, not ranked for this shape", file);
     fputs(")\n", file);
 }
@@ -73,5 +73,5 @@ void sattn_bench_print_autovec(const sattn_bench_jobs *list, FILE *file)
     for (size_t j = 0; j < list->count; ++j)
         for (size_t r = 0; r < list->jobs[j].n_rows; ++r)
             if (sattn_bench_against_autovec(&list->jobs[j].rows[r]) == SATTN_AGAINST_SLOWER)
-                print_slower(&list->jobs[j], &list->jobs[j].rows[r], file);
+                print_slower(&list->jobs[j].rows[r], file);
 }

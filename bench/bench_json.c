@@ -7,6 +7,7 @@
 #include "bench/bench_goals_report.h"
 #include "bench/limits/limits.h"
 #include "bench/result.h"
+#include "bench/stop.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -296,7 +297,7 @@ json_t *sattn_bench_document(const sattn_bench_jobs *list, const sattn_bench_opt
         json_object_set_new(context, "simdattn_goals",
                             sattn_bench_goals_array(list, &environment->caches));
     size_t family = 0;
-    bool is_complete = true;
+    bool is_complete = !sattn_stop_asked();
     for (size_t j = 0; j < list->count; ++j) {
         const sattn_bench_job *const job = &list->jobs[j];
         is_complete = is_complete && job->is_done;

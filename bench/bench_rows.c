@@ -6,6 +6,8 @@
 #include "bench/bench_goals.h"
 #include "bench/info.h"
 #include "bench/verbs.h"
+#include "dispatch/choose.h"
+#include "dispatch/share.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +39,23 @@ static bool op_wanted(const sattn_bench_options *options, const sattn_bench_op *
     return strcmp(op->name, sattn_op_name(SATTN_OP_fused)) == 0;
 }
 
-static bool variant_wanted(const sattn_bench_options *options, const sattn_variant *variant,
-                           sattn_phase phase, sattn_features usable)
+/* Of whole attentions the phase depends on the prefill kernel of the variant's level. */
+static bool is_ranked(const sattn_bench_job *job, const sattn_variant *variant)
+{
+    const sattn_shape *const shape = job->shape;
+    const sattn_options options = {.isa = sattn_variant_isa(variant)};
+    unsigned phase = (unsigned)job->phase;
+    int64_t tile_rows;
+    if (strcmp(variant->op->name, sattn_op_name(SATTN_OP_fused)) == 0 &&
+        sattn_prefill_tile_rows(&options, &tile_rows) == SATTN_OK)
+        phase =
+            (unsigned)sattn_fused_phase(shape->n_q_heads / shape->n_kv_heads, shape->n_q, tile_rows,
+                                        shape->d < shape->d_v ? shape->d : shape->d_v);
+    return (variant->phases & phase) != 0;
+}
+
+static bool variant_wanted(const sattn_bench_options *options, const sattn_bench_job *job,
+                           const sattn_variant *variant, sattn_features usable)
 {
     if ((variant->needs & ~usable) || !op_wanted(options, variant->op))
         return false;
@@ -46,7 +63,7 @@ static bool variant_wanted(const sattn_bench_options *options, const sattn_varia
         return false;
     if (options->kernels.count)
         return sattn_name_list_has(&options->kernels, variant->name);
-    return (variant->phases & (unsigned)phase) || variant->kind != SATTN_ROW_HAND;
+    return variant->kind != SATTN_ROW_HAND || is_ranked(job, variant);
 }
 
 double sattn_bench_row_scale(const sattn_bench_row *row)
@@ -65,6 +82,7 @@ void sattn_bench_add_row(sattn_bench_job *job, const sattn_variant *variant, siz
     row->variant = variant;
     row->threads = threads;
     row->data = data;
+    row->is_ranked = is_ranked(job, variant);
     row->over_scalar = row->over_autovec = sattn_stat_of(NULL, 0);
     row->over_fused = row->over_one_thread = row->slowdown = sattn_stat_of(NULL, 0);
     row->over_peer = sattn_stat_of(NULL, 0);
@@ -118,7 +136,7 @@ static bool add_rows(sattn_bench_job *job, const sattn_bench_options *options,
     for (int kind = 0; kind < SATTN_ROW_KINDS; ++kind)
         for (size_t v = 0; v < count; ++v) {
             if ((int)variants[v].kind != kind || variants[v].op->task != job->task ||
-                !variant_wanted(options, &variants[v], job->phase, usable))
+                !variant_wanted(options, job, &variants[v], usable))
                 continue;
             for (size_t d = 0; d < job->n_data; ++d)
                 for (int t = 0; t < threads->n; ++t)

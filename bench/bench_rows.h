@@ -31,9 +31,10 @@ typedef enum sattn_row_state {
 typedef struct sattn_bench_row {
     char name[SATTN_ROW_NAME_SIZE];
     const sattn_variant *variant;
-    int threads; /* that a call may use */
-    size_t data; /* which of the job's */
-    bool chosen; /* by the dispatcher, for this shape; its calls name no kernel */
+    int threads;    /* that a call may use */
+    size_t data;    /* which of the job's */
+    bool is_ranked; /* by the dispatcher at the variant's level, for this shape */
+    bool chosen;    /* by the dispatcher, for this shape; its calls name no kernel */
     /* That a call runs, as a comma list; what a peer picked. */
     char kernels[SATTN_ROW_TEXT_SIZE];
     sattn_row_state state;

@@ -88,11 +88,12 @@ static void run_kernels(const fused_context *c, const sattn_fused_args *args)
     }
     sattn_fused_args rows = *args;
     rows.i1 = args->i1 - c->rows->n_rest;
-    if (rows.i1 > 0)
+    if (rows.i1 > rows.i0) {
         c->plan->kernels[SATTN_OP_fused]->fn.fused(&rows);
+        rows.kv_bytes = 0; /* K and V have just been read */
+    }
     rows.i0 = rows.i1;
     rows.i1 = args->i1;
-    rows.kv_bytes = 0; /* K and V have just been read */
     if (rows.i0 < rows.i1)
         c->plan->rest_kernel->fn.fused(&rows);
 }

@@ -11,6 +11,7 @@
 #include "dispatch/ragged_check.h"
 #include "dispatch/share.h"
 #include "dispatch/team.h"
+#include "kernels/visibility.h"
 
 enum { PHASES = 3 };
 
@@ -286,7 +287,7 @@ static void run_plan(void *context, unsigned char *workspace)
     for (int64_t at = 0; at < e->p->n_sequences; ++at) {
         const sattn_attention_args s = sequence_of(&e->p->args, &e->p->ragged, e->order[at]);
         e->first_tasks[at + 1] = e->first_tasks[at] + tasks_of(e->p, e->order[at]);
-        e->kv_bytes += s.n_q > 0 ? sattn_kv_bytes(&s) : 0;
+        e->kv_bytes = sattn_add_held(e->kv_bytes, s.n_q > 0 ? sattn_kv_bytes(&s) : 0);
     }
     sattn_dense_begin(&e->dense, &e->p->of_phase[0], workspace);
     sattn_team_run(e->p->workers, e->first_tasks[e->p->n_sequences], run_task, e);

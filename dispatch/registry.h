@@ -11,9 +11,9 @@
 /* The shapes of work that want different kernels. Rows are n_group * n_q, the query rows that share
  * a read of K and V. */
 typedef enum sattn_phase {
-    SATTN_PHASE_PREFILL = 1,   /* rows > SATTN_FEW_ROWS */
-    SATTN_PHASE_FEW_QUERY = 2, /* rows <= SATTN_FEW_ROWS, n_q > 1 */
-    SATTN_PHASE_DECODE = 4,    /* rows <= SATTN_FEW_ROWS, n_q == 1 */
+    SATTN_PHASE_PREFILL = 1,   /* many rows */
+    SATTN_PHASE_FEW_QUERY = 2, /* few rows, n_q > 1 */
+    SATTN_PHASE_DECODE = 4,    /* few rows, n_q == 1 */
     SATTN_PHASE_ALL = 7,
 } sattn_phase;
 

@@ -28,7 +28,7 @@ typedef struct sattn_unit {
     sattn_key_range keys;              /* what some row of the whole unit may see lies in here */
     sattn_key_rows k_dense, v_dense;   /* copies that kernels read instead (dense.h) */
     int64_t n_rest;                    /* rows at the end that the few-query kernel is to compute */
-    int64_t kv_bytes;                  /* sattn_kv_bytes of the whole call; 0: not known */
+    int64_t kv_bytes;                  /* sattn_kv_bytes of the whole call; 0: no more than these */
 } sattn_unit;
 
 /* n_rest and kv_bytes are left 0. */

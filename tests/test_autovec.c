@@ -34,11 +34,11 @@ static void make(fixture *f)
     for (int r = 0; r < N_ROWS; ++r) {
         sattn_variant *const variant = &f->variants[r];
         snprintf(variant->name, sizeof variant->name, "%s", names[r]);
-        variant->phases = SATTN_PHASE_ALL;
         variant->kind = SATTN_ROW_HAND;
         sattn_bench_row *const row = &f->rows[r];
         snprintf(row->name, sizeof row->name, "%s/shape/data/warm/t1", names[r]);
         row->variant = variant;
+        row->is_ranked = true;
         row->state = SATTN_ROW_MEASURED;
         row->autovec = &f->rows[AUTOVEC];
     }
@@ -49,7 +49,7 @@ static void make(fixture *f)
     f->rows[HAND_SLOW].over_autovec = ratio_of(0.9, 0.9375, 0.95);
     f->rows[HAND_OPEN].over_autovec = ratio_of(0.97, 0.99, 1.01);
     f->rows[AUTOVEC].over_autovec = ratio_of(0.5, 0.5, 0.5);
-    f->job = (sattn_bench_job){.phase = SATTN_PHASE_DECODE, .rows = f->rows, .n_rows = N_ROWS};
+    f->job = (sattn_bench_job){.rows = f->rows, .n_rows = N_ROWS};
     f->list = (sattn_bench_jobs){.jobs = &f->job, .count = 1};
 }
 
@@ -104,7 +104,7 @@ static void test_text(void **state)
                 "hand-written against autovec: 2 faster, 1 SLOWER\n"
                 "SLOWER: slow/shape/data/warm/t1 at ~0.938x the speed of autovec (95 % interval "
                 "0.900 to 0.950, 20 rounds; scaled from 3 of 16 heads)\n");
-    f.variants[HAND_SLOW].phases = SATTN_PHASE_PREFILL;
+    f.rows[HAND_SLOW].is_ranked = false;
     expect_text(&f,
                 "hand-written against autovec: 2 faster, 1 SLOWER\n"
                 "SLOWER: slow/shape/data/warm/t1 at ~0.938x the speed of autovec (95 % interval "

@@ -194,6 +194,25 @@ static int make_output(void)
     return copy;
 }
 
+/* In a process group of its own, or Ctrl-C would end the host in the middle of a job that is to be
+ * finished. */
+static int spawn(sattn_peer *peer, const char *const *command,
+                 const posix_spawn_file_actions_t *actions, char **variables)
+{
+    posix_spawnattr_t attributes;
+    int code = posix_spawnattr_init(&attributes);
+    if (code != 0)
+        return code;
+    code = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    if (code == 0)
+        code = posix_spawnattr_setpgroup(&attributes, 0);
+    if (code == 0)
+        code = posix_spawn(&peer->pid, command[0], actions, &attributes,
+                           (char **)(uintptr_t)command, variables);
+    posix_spawnattr_destroy(&attributes);
+    return code;
+}
+
 bool sattn_peer_start(sattn_peer *peer, const char *const *command)
 {
     int ends[2] = {-1, -1};
@@ -214,8 +233,7 @@ bool sattn_peer_start(sattn_peer *peer, const char *const *command)
     if (code == 0)
         code = posix_spawn_file_actions_adddup2(&actions, ends[1], SATTN_HOST_CHANNEL);
     if (code == 0)
-        code = posix_spawn(&peer->pid, command[0], &actions, NULL, (char **)(uintptr_t)command,
-                           variables);
+        code = spawn(peer, command, &actions, variables);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     free(variables);

@@ -157,7 +157,8 @@ SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows)
         av_few_rows(step, n_vecs, 1);
 }
 
-/* 4 rows would take V from memory by parts of a band. So 3 take it, and the last from a cache. */
+/* 4 rows would take V from memory by parts of a band, unless the band is one tile. So 3 take it,
+ * and the last from a cache. */
 static inline void av_3_rows_and_1(av_step *step, int n_vecs)
 {
     av_step last = *step;
@@ -182,7 +183,7 @@ static inline void av_group(const fused_decode_state *st, const fused_decode_blo
     while (step.n_columns > 0) {
         const int64_t left = (step.n_columns + AV_LANES - 1) / AV_LANES;
         const int n_vecs = left < AV_BAND ? (int)left : AV_BAND;
-        if (part->is_far && part->n_rows == 4 && n_vecs != 4)
+        if (part->is_far && part->n_rows == 4 && n_vecs != 1 && n_vecs != 4)
             av_3_rows_and_1(&step, n_vecs);
         else
             av_band(&step, n_vecs, part->n_rows);

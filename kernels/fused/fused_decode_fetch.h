@@ -5,9 +5,10 @@
  * One row reads K and V from front to back, which hardware follows; what it gains by a hint is
  * little, and most where memory is far. Tiles of several rows read a few rows of K side by side and
  * V by parts of a row, an order that hardware loses. From a cache each line that is read prefetches
- * the one a little ahead of it. What comes from memory is prefetched in an order of its own: while
- * K is scored, lines of K and V of the next keys in turn, and the same while V is added up. So
- * memory sees two streams, each from front to back, that hardly ever pause.
+ * the one a little ahead of it. From memory a kernel with registers enough reads K and V from front
+ * to back after all (`streams`), and goes on fetching in that way. One without fetches in an order
+ * of its own: while K is scored, lines of K and V of the next keys in turn, and the same while V is
+ * added up. So memory sees two streams, each from front to back, that hardly ever pause.
  *
  * Where K and V come from is guessed: a call that is repeated finds in a cache what one can hold of
  * it. So the bytes of the whole call decide, against a constant, since kernels know no cache. */

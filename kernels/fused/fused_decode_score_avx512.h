@@ -118,10 +118,9 @@ SATTN_INLINE void store_max(float *block_max, __m512 max_f32x16, const int n_row
     vec_store_tail_f32x16(block_max, vec_tail_m16(n_rows), max_f32x16);
 }
 
-/* Keys side by side, which prefetch by `fetch`, or one after the other. */
 SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *block,
                              const fused_decode_part *part, const int n_rows, const int n_keys,
-                             const score_fetch fetch, const bool in_turn)
+                             const score_fetch fetch)
 {
     const int64_t d = st->d;
     const int64_t stride = block->k_stride;
@@ -135,7 +134,7 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
         const float *rows[SCORE_KEYS];
         __m512 acc[TILE];
         fused_decode_rows(rows, k, stride, left, n_keys);
-        if (in_turn)
+        if (fetch == SCORE_FETCH_IN_TURN)
             score_tile_in_turn_f32x16(acc, q, rows, d, ahead, n_rows, n_keys);
         else
             score_tile_f32x16(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
@@ -163,27 +162,27 @@ SATTN_NOINLINE void score_2_rows(fused_decode_state *st, const fused_decode_bloc
                                  const fused_decode_part *part)
 {
     if (part->is_far)
-        score_rows(st, block, part, 2, 8, SCORE_FETCH_NONE, true);
+        score_rows(st, block, part, 2, 8, SCORE_FETCH_IN_TURN);
     else
-        score_rows(st, block, part, 2, 8, SCORE_FETCH_BY_KEY, false);
+        score_rows(st, block, part, 2, 8, SCORE_FETCH_BY_KEY);
 }
 
 SATTN_NOINLINE void score_3_rows(fused_decode_state *st, const fused_decode_block *block,
                                  const fused_decode_part *part)
 {
     if (part->is_far)
-        score_rows(st, block, part, 3, 4, SCORE_FETCH_NONE, true);
+        score_rows(st, block, part, 3, 4, SCORE_FETCH_IN_TURN);
     else
-        score_rows(st, block, part, 3, 4, SCORE_FETCH_BY_OFFSET, false);
+        score_rows(st, block, part, 3, 4, SCORE_FETCH_BY_OFFSET);
 }
 
 SATTN_NOINLINE void score_4_rows(fused_decode_state *st, const fused_decode_block *block,
                                  const fused_decode_part *part)
 {
     if (part->is_far)
-        score_rows(st, block, part, 4, 4, SCORE_FETCH_NONE, true);
+        score_rows(st, block, part, 4, 4, SCORE_FETCH_IN_TURN);
     else
-        score_rows(st, block, part, 4, 4, SCORE_FETCH_BY_OFFSET, false);
+        score_rows(st, block, part, 4, 4, SCORE_FETCH_BY_OFFSET);
 }
 
 static inline void score(fused_decode_state *st, const fused_decode_block *block,

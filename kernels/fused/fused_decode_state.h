@@ -18,11 +18,11 @@ typedef struct fused_decode_state {
     int64_t q_pitch; /* floats per row of q: d rounded up to whole vectors */
     int64_t o_pitch; /* floats per row of o */
     int n_rows;
-    float *q; /* scale * q, zeros behind d. Group of n rows from row r on: q + r * q_pitch, laid out
-               * [vectors of a row][n][lanes] */
-    float *s; /* [n_rows][FUSED_DECODE_KEYS] scores, then weights */
-    float *o; /* [n_rows][o_pitch] */
-    float *sum;                       /* [2][o_pitch] AV product of a block, for one or two rows */
+    float *q;   /* scale * q, zeros behind d, as `pack` leaves it; by fused_decode_pack: group of n
+                 * rows   from row r on at q + r * q_pitch, laid out [vectors of a row][n][lanes] */
+    float *s;   /* [n_rows][FUSED_DECODE_KEYS] scores, then weights */
+    float *o;   /* [n_rows][o_pitch] */
+    float *sum; /* [2][o_pitch] AV product of a block, for one or two rows */
     float row_max[FUSED_DECODE_ROWS]; /* reference value m, -inf until a key was seen */
     float row_sum[FUSED_DECODE_ROWS];
     float block_max[FUSED_DECODE_ROWS]; /* maximum over the visible keys of the block */
@@ -64,7 +64,9 @@ typedef struct fused_decode_alibi {
 
 typedef struct fused_decode_ops {
     int lanes;
-    bool streams; /* reads what comes from memory from front to back: FUSED_FETCH_OWN serves it */
+    /* Has no use for FUSED_FETCH_NEXT: it reads what comes from memory from front to back, or
+     * leaves prefetching to hardware. */
+    bool streams;
     /* q = scale * Q as `score` wants it; NULL: by fused_decode_pack */
     void (*pack)(fused_decode_state *st, const fused_strip *strip, float scale);
     /* s[r][j] = q[r] . k[j] for the rows and keys of the part, and block_max over these, as if

@@ -48,7 +48,7 @@ SATTN_INLINE void tile_steps(__m512 acc[][2], int n, int n_vec, const fused_bloc
     int64_t step = 0;
     SATTN_NO_UNROLL
     for (; step + 2 <= n_steps; step += 2) {
-        prefetch_line(block, at, step, what);
+        prefetch_line(block, at, n, step, what);
         tile_step(acc, n, 0, n_vec, scalars, across, rows);
         /* Opaque, or gcc keeps an index register for every scalar of both steps and runs out. */
         scalars += along;

@@ -71,7 +71,8 @@ typedef struct fused_prefill_ops {
     void (*weigh)(const fused_prefill_state *st, const fused_span *span);
     /* o_t += V^T s_t, each vector over its keys of the block */
     void (*accumulate)(const fused_prefill_state *st, const fused_block *block);
-    /* o[r][y] = factor[r] * o_t[y][r] for the n_rows rows of the strip */
+    /* o[r][y] = factor[r] * o_t[y][r] for the rows of the strip; lanes behind the last repeat it,
+     * with its factor, and may store it again. */
     void (*store)(const fused_prefill_state *st);
 } fused_prefill_ops;
 
@@ -220,17 +221,17 @@ static inline void fused_prefill_store(const sattn_fused_args *a, const fused_pr
                                        const fused_prefill_state *st)
 {
     const int width = 2 * ops->lanes;
-    int n_empty = 0; /* sums of 0: of rows that see no key, or next to none */
+    bool any_empty = false; /* a row sees no key, or scores of -inf alone */
     for (int r = 0; r < st->strip->n_lanes; ++r) {
         st->factor[r] = fused_row_factor(a, st->row_sum[r]);
-        n_empty += st->row_sum[r] == 0.0f;
+        any_empty = any_empty || st->row_sum[r] == 0.0f;
     }
     for (int vec = 0; vec < st->n_vec; ++vec)
         for (int64_t y = 0; st->is_fresh[vec] && y < a->d_v; ++y)
             for (int r = vec * ops->lanes; r < (vec + 1) * ops->lanes; ++r)
                 st->o_t[y * width + r] = 0.0f;
     ops->store(st);
-    if (n_empty > 0 || a->row_max || a->row_sum)
+    if (any_empty || a->row_max || a->row_sum)
         fused_prefill_finish(a, st);
 }
 

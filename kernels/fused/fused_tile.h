@@ -28,16 +28,17 @@ SATTN_INLINE const tile_job *job_again(const tile_job *job)
     return job;
 }
 
-/* One line of what is read next is prefetched per two steps. Scores fetch the K rows of the next
- * tile, line by line; a tile of output fetches a line of every other V row, of the columns after
- * its own, and each line of 16 columns meets tiles of both parities. What lies behind the last row
- * or column is fetched for nothing. */
-SATTN_INLINE void prefetch_line(const fused_block *block, int64_t at, int64_t step, product what)
+/* One line of what is read next is prefetched per two steps of a tile of n keys or columns. Scores
+ * fetch 8 K rows behind the tile, line by line; a tile of output fetches a line of every other V
+ * row, of the columns after its own: each line of 16 columns meets two tiles of 8, one of either
+ * parity, but of wider ones only one, which leaves it half. What lies behind the last row or column
+ * is fetched for nothing. */
+SATTN_INLINE void prefetch_line(const fused_block *block, int64_t at, int n, int64_t step,
+                                product what)
 {
     enum { FLOAT = sizeof(float), LINE = 64, LINE_FLOATS = LINE / FLOAT, TILE_ROWS = 8 };
     const bool is_k = what == SCORES;
-    const int64_t row =
-        is_k ? at + TILE_ROWS + step / 2 % TILE_ROWS : step + at / (LINE_FLOATS / 2) % 2;
+    const int64_t row = is_k ? at + n + step / 2 % TILE_ROWS : step + at / (LINE_FLOATS / 2) % 2;
     const int64_t line = is_k ? step / LINE_FLOATS : at / LINE_FLOATS + 1;
     /* Unsigned, since nobody has checked that a row behind the last one has an address. */
     const uint64_t to_row = (uint64_t)row * (uint64_t)(is_k ? block->k_stride : block->v_stride);

@@ -101,12 +101,14 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
 
 SATTN_NOINLINE void turn(softmax_turn *t)
 {
-    if (!t->p)
-        t->next ? turn_of(t, true, false, false) : turn_of(t, false, false, true);
-    else if (t->next)
+    if (t->p && t->next)
         t->done ? turn_of(t, true, true, true) : turn_of(t, true, true, false);
-    else
+    else if (t->p)
         t->done ? turn_of(t, false, true, true) : turn_of(t, false, true, false);
+    else if (t->next)
+        turn_of(t, true, false, false);
+    else if (t->done)
+        turn_of(t, false, false, true);
 }
 
 #endif

@@ -9,7 +9,8 @@
 
 enum { SCORE_LANES = 16 };
 
-/* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys) */
+/* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys); q[r] are the vectors r
+ * of a group, which are rows, or skewed ones (score_skew_avx512.h). */
 SATTN_INLINE void score_tile_f32x16(__m512 *acc, const float *q, const float *const *k, int64_t d,
                                     int64_t ahead, const int n_rows, const int n_keys,
                                     const score_fetch fetch)

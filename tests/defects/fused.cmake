@@ -211,7 +211,7 @@ sattn_defect(mask_looked_at_with_key_stride_1 ${spans} GROUP masks
 
 # ---- fused_decode.h
 set(blocks KERNELS ${decode} FILE kernels/fused/fused_decode.h)
-set(unstreamed KERNELS sattn_fused_f32_avx2_decode sattn_fused_f32_neon_decode
+set(unpacked KERNELS sattn_fused_f32_avx2_decode sattn_fused_f32_neon_decode
   FILE kernels/fused/fused_decode.h) # what AVX-512 has steps of its own for
 set(bends KERNELS ${decode} FILE kernels/fused/fused_decode_mask.h)
 set(states KERNELS ${decode} FILE kernels/fused/fused_decode_state.h)
@@ -237,7 +237,8 @@ sattn_defect(maximum_before_mask ${blocks} GROUP hidden-garbage
 sattn_defect(maximum_before_softcap_and_alibi ${blocks} GROUP combined
   FROM [[if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)]]
   TO [[if (masked || cut || block->fetch == FUSED_FETCH_NEXT)]])
-sattn_defect(maximum_of_the_last_unit_only ${unstreamed} GROUP large-memory
+sattn_defect(maximum_of_the_last_unit_only KERNELS sattn_fused_f32_avx2_decode
+  FILE kernels/fused/fused_decode.h GROUP large-memory
   FROM [[if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)]] TO [[if (bent || masked || cut)]])
 sattn_defect(columns_behind_the_last_key_weighed ${blocks} GROUP ranges
   FROM [[const bool cut = n > block->n_keys ||]] TO [[const bool cut =]])
@@ -295,10 +296,10 @@ sattn_defect(k_row_stride_ignored ${blocks} GROUP layouts
 sattn_defect(v_row_stride_ignored ${blocks} GROUP layouts
   FROM [[.v_stride = a->v_stride,]]
   TO [[.v_stride = a->d_v,]])
-sattn_defect(query_read_beyond_its_end ${unstreamed} GROUP every-d
+sattn_defect(query_read_beyond_its_end ${unpacked} GROUP every-d
   FROM [[x + lane < st->d ? scale * from[x + lane] : 0.0f;]]
   TO [[scale * from[x + lane];]])
-sattn_defect(scale_applied_twice ${unstreamed} GROUP every-d
+sattn_defect(scale_applied_twice ${unpacked} GROUP every-d
   FROM [[                    to[lane] = scale * from[x + lane];]]
   TO [[                    to[lane] = scale * (scale * from[x + lane]);]])
 sattn_defect(key_behind_the_last_read FILE kernels/fused/fused_decode_state.h GROUP keys

@@ -145,7 +145,7 @@ sattn_defect(two_rows_swapped ${decode} GROUP groups
         _mm_storel_pi((__m64 *)(void *)(s + 2 * FUSED_DECODE_KEYS), high);]]
   TO [[_mm_storel_pi((__m64 *)(void *)(s + FUSED_DECODE_KEYS), high);
         _mm_storeh_pi((__m64 *)(void *)(s + 2 * FUSED_DECODE_KEYS), low);]])
-sattn_defect(maximum_of_another_row ${decode} GROUP groups
+sattn_defect(maximum_of_another_row ${decode} GROUP rising-rows
   FROM [[block_max[r] = lanes[r * n_keys];]]
   TO [[block_max[r] = lanes[(r ^ (n_rows > 3)) * n_keys];]])
 sattn_defect(distance_without_its_size ${decode} GROUP alibi

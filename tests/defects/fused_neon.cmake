@@ -134,7 +134,7 @@ sattn_defect(tail_without_alibi ${decode} GROUP alibi
         const float32x4_t key]])
 sattn_defect(places_of_two_keys_swapped ${decode} GROUP alibi
   FROM [[{0, 1, 2, 3}]] TO [[{0, 1, 3, 2}]])
-sattn_defect(maximum_of_another_row ${decode} GROUP groups
+sattn_defect(maximum_of_another_row ${decode} GROUP rising-rows
   FROM [[vmaxnmvq_f32(max[row]);]] TO [[vmaxnmvq_f32(max[row > 0 ? row - 1 : 0]);]])
 sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
   FROM [[st->row_sum[r] += sum_of_lanes(sum);]] TO [[st->row_sum[r] = sum_of_lanes(sum);]])
