@@ -89,7 +89,7 @@ static bool spans_are_apart(const call_memory *m)
 {
     sattn_span spans[SATTN_OPERAND_COUNT + OTHER_REGIONS + 1];
     int n = 0;
-    if (m->workspace->memory)
+    if (m->workspace->memory && m->workspace->size > 0)
         spans[n++] = (sattn_span){(uintptr_t)m->workspace->memory, m->workspace->size};
     int n_written = n;
     for (int i = SATTN_OPERAND_COUNT - 1; i >= 0; --i) { /* the outputs first */
@@ -101,8 +101,11 @@ static bool spans_are_apart(const call_memory *m)
         if (i >= SATTN_OPERAND_LSE)
             n_written = n;
     }
-    for (int i = 0; i < m->n_others; ++i)
-        spans[n++] = sattn_region_span(&m->others[i].region);
+    for (int i = 0; i < m->n_others; ++i) {
+        const sattn_span span = sattn_region_span(&m->others[i].region);
+        if (span.bytes > 0)
+            spans[n++] = span;
+    }
     for (int written = 0; written < n_written; ++written)
         for (int other = written + 1; other < n; ++other)
             if (sattn_spans_meet(&spans[written], &spans[other]))

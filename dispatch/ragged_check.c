@@ -64,9 +64,9 @@ sattn_status sattn_ragged_check(const sattn_attention_args *a, const sattn_ragge
 
 static bool meets(const sattn_workspace *workspace, const void *data, int64_t bytes)
 {
-    const uintptr_t begin = (uintptr_t)data, at = (uintptr_t)workspace->memory;
-    return workspace->memory && data && begin < at + workspace->size &&
-           at < begin + (uintptr_t)bytes;
+    const sattn_span own = {(uintptr_t)workspace->memory, workspace->size};
+    const sattn_span other = {(uintptr_t)data, (uint64_t)bytes};
+    return own.begin && own.bytes > 0 && data && bytes > 0 && sattn_spans_meet(&own, &other);
 }
 
 sattn_status sattn_ragged_check_data(const sattn_attention_args *args, const sattn_ragged *ragged,
