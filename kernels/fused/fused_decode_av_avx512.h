@@ -106,7 +106,7 @@ SATTN_INLINE void av_few_rows(av_step *step, int n_vecs, const int n_rows)
         av_tile(step, n_rows, 3, 2);
         break;
     case 4:
-        av_tile(step, n_rows, 4, 1);
+        av_tile(step, n_rows, 4, 2);
         break;
     case 5:
         av_tile(step, n_rows, 5, 1);
@@ -130,9 +130,11 @@ SATTN_INLINE void av_4_rows(av_step *step, int n_vecs)
             av_tile(step, 4, 1, 4);
         return;
     }
-    if (n_vecs == 3) {
-        av_tile(step, 4, 2, 2);
-        av_tile(step, 4, 1, 2);
+    if (n_vecs < 5) {
+        for (; n_vecs > 1; n_vecs -= 2)
+            av_tile(step, 4, 2, 2);
+        if (n_vecs == 1)
+            av_tile(step, 4, 1, 2);
         return;
     }
     for (; n_vecs > 3; n_vecs -= 4)
@@ -183,7 +185,7 @@ static inline void av_group(const fused_decode_state *st, const fused_decode_blo
     while (step.n_columns > 0) {
         const int64_t left = (step.n_columns + AV_LANES - 1) / AV_LANES;
         const int n_vecs = left < AV_BAND ? (int)left : AV_BAND;
-        if (part->is_far && part->n_rows == 4 && n_vecs != 1 && n_vecs != 4)
+        if (part->is_far && part->n_rows == 4 && n_vecs > 1)
             av_3_rows_and_1(&step, n_vecs);
         else
             av_band(&step, n_vecs, part->n_rows);
