@@ -122,20 +122,27 @@ static void ragged_make(ragged_call *r, const lengths *of, int variant, uint64_t
             test_operand_seal(&r->c.memory[at]);
 }
 
+/* A call of sequence b alone. */
+static sattn_attention_args sequence_args(ragged_call *r, int b)
+{
+    sattn_attention_args args = r->c.args;
+    args.batch = 1;
+    args.n_q = r->of->of[b][0];
+    args.n_k = r->of->of[b][1];
+    args.q.data = call_input_row(&r->c, CALL_Q, 0, 0, r->q_starts[b]);
+    args.k.data = call_input_row(&r->c, CALL_K, 0, 0, r->k_starts[b]);
+    args.v.data = call_input_row(&r->c, CALL_V, 0, 0, r->k_starts[b]);
+    args.o.data = call_o_row(&r->c, 0, 0, r->q_starts[b]);
+    args.lse = args.lse ? args.lse + r->q_starts[b] : NULL;
+    args.causal_offset = args.causal_offset ? &r->offsets[b] : NULL;
+    return args;
+}
+
 /* Each sequence by a call of its own. */
 static bool run_apart(test_run *run, ragged_call *r, const sattn_options *options)
 {
     for (int b = 0; b < r->of->n; ++b) {
-        sattn_attention_args args = r->c.args;
-        args.batch = 1;
-        args.n_q = r->of->of[b][0];
-        args.n_k = r->of->of[b][1];
-        args.q.data = call_input_row(&r->c, CALL_Q, 0, 0, r->q_starts[b]);
-        args.k.data = call_input_row(&r->c, CALL_K, 0, 0, r->k_starts[b]);
-        args.v.data = call_input_row(&r->c, CALL_V, 0, 0, r->k_starts[b]);
-        args.o.data = call_o_row(&r->c, 0, 0, r->q_starts[b]);
-        args.lse = args.lse ? args.lse + r->q_starts[b] : NULL;
-        args.causal_offset = args.causal_offset ? &r->offsets[b] : NULL;
+        const sattn_attention_args args = sequence_args(r, b);
         if (sattn_attention(&args, options) != SATTN_OK) {
             test_fail(run, "sequence %d on its own: %s", b, sattn_last_error());
             return false;
@@ -369,18 +376,33 @@ static void test_refusals(test_run *run)
     }
 }
 
+/* The workspace of a batch has room for each of its sequences, whatever their phases. */
+static void check_room(test_run *run, ragged_call *r, const sattn_options *options, size_t size)
+{
+    for (int b = 0; b < r->of->n; ++b) {
+        const sattn_attention_args args = sequence_args(r, b);
+        size_t alone = 0;
+        if (sattn_attention_workspace_size(&args, options, &alone) != SATTN_OK)
+            test_fail(run, "workspace size of sequence %d: %s", b, sattn_last_error());
+        else if (alone > size)
+            test_fail(run, "sequence %d takes %zu bytes alone, its batch %zu", b, alone, size);
+    }
+}
+
 /* One byte too few is refused and nothing written; the size counts the starts that are given. */
 static void test_workspace(test_run *run)
 {
     if (!test_step(run, TEST_ALWAYS))
         return;
     sattn_options options = one_kernel_options(run);
+    options.key_splits = one_kernel_is_chain(run) ? 1 : 2;
     ragged_call r;
     size_t size = 0;
     int64_t place;
     ragged_make(&r, &batches[2], CAUSAL | SINKS, run->seed);
     if (sattn_attention_ragged_workspace_size(&r.c.args, &r.ragged, &options, &size) != SATTN_OK)
         test_fail(run, "workspace size: %s", sattn_last_error());
+    check_room(run, &r, &options, size);
     void *const memory = aligned_alloc(64, (size / 64 + 1) * 64);
     options.workspace = memory;
     options.workspace_size = size - 1;

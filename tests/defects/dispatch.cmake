@@ -279,7 +279,7 @@ sattn_dispatch_defect(ragged_keys_of_the_first FILE dispatch/ragged.c ${ragged}
 sattn_dispatch_defect(ragged_lse_not_moved FILE dispatch/ragged.c ${ragged}
   FROM [[s.lse = a->lse ? a->lse + q0 : NULL;]] TO [[s.lse = a->lse;]])
 sattn_dispatch_defect(ragged_memory_of_the_last_phase FILE dispatch/ragged.c COMMAND test_ragged
-    --kernel=sattn_fused_f32_scalar --group=threads
+    --kernel=sattn_fused_f32_scalar --group=workspace
   FROM [[worker_size = at->worker_size > worker_size ? at->worker_size : worker_size;]]
   TO [[worker_size = at->worker_size;]])
 sattn_dispatch_defect(ragged_starts_may_fall FILE dispatch/ragged_check.c ${ragged}
