@@ -82,7 +82,7 @@ sattn_defect(scores_behind_the_last_key_stored ${prefill} GROUP causal
   FROM [[if (u < n_keys) {]] TO [[if (u < TILE) {]])
 sattn_defect(tail_of_keys_dropped ${prefill} GROUP keys
   FROM [[for (; left > 0; --left) {]] TO [[for (; left > 1; --left) {]])
-sattn_defect(overlapping_columns_added_twice ${prefill} GROUP every-d_v
+sattn_defect(overlapping_columns_added_twice ${prefill} GROUP tiles
   FROM [[if (u >= first && u < n) {]] TO [[if (u < n) {]])
 sattn_defect(output_of_the_last_block_only ${prefill} GROUP keys
   FROM [[vst1q_f32(o + VEC, vaddq_f32(old1, sum[u][1]));]]
