@@ -220,12 +220,23 @@ else()
 endif()
 
 # ---- a run that is interrupted ends with what it has; what was finished is written, even if it is killed
-find_program(timeout timeout)
-if(timeout AND NOT CMAKE_HOST_APPLE)
-  foreach(signal IN ITEMS INT KILL)
+find_program(shell sh)
+set(interrupt [[
+signal=$1 file=$2
+shift 2
+"$@" &
+for tenth in $(seq 1200); do
+  [ -e "$file" ] && break
+  sleep 0.1
+done
+kill -s "$signal" $!
+wait $!
+]])
+if(shell)
+  foreach(signal IN ITEMS TERM KILL)
     set(file ${CMAKE_CURRENT_BINARY_DIR}/interrupted.json)
     file(REMOVE ${file})
-    execute_process(COMMAND ${timeout} --foreground --preserve-status -s ${signal} 3 ${PROGRAM} bench --isa scalar --seconds 0.2
+    execute_process(COMMAND ${shell} -c "${interrupt}" sh ${signal} ${file} ${PROGRAM} bench --isa scalar --seconds 0.2
                             --preset models --out ${file}
                     OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
     if(NOT EXISTS ${file})
@@ -238,8 +249,8 @@ if(timeout AND NOT CMAKE_HOST_APPLE)
     if(NOT complete STREQUAL "OFF")
       message(SEND_ERROR "SIG${signal}: complete is ${complete}")
     endif()
-    if(signal STREQUAL "INT" AND NOT (code EQUAL 130 AND out MATCHES "interrupted, [0-9]+ not run; results in"))
-      message(SEND_ERROR "SIGINT: code ${code}\n${out}\n${err}")
+    if(signal STREQUAL "TERM" AND NOT (code EQUAL 143 AND out MATCHES "interrupted, [0-9]+ not run; results in"))
+      message(SEND_ERROR "SIGTERM: code ${code}\n${out}\n${err}")
     endif()
   endforeach()
 endif()
