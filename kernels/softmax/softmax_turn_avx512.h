@@ -99,16 +99,6 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
         of->sum = vec_hsum_f32x16(_mm512_add_ps(sums.sum, sums.part));
 }
 
-SATTN_NOINLINE void turn(softmax_turn *t)
-{
-    if (t->p && t->next)
-        t->done ? turn_of(t, true, true, true) : turn_of(t, true, true, false);
-    else if (t->p)
-        t->done ? turn_of(t, false, true, true) : turn_of(t, false, true, false);
-    else if (t->next)
-        turn_of(t, true, false, false);
-    else if (t->done)
-        turn_of(t, false, false, true);
-}
+#include "kernels/softmax/softmax_turn.h"
 
 #endif
