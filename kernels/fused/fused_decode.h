@@ -182,8 +182,7 @@ static inline void fused_decode_strip(const sattn_fused_args *a, const fused_dec
                                           .is_far = fetch.is_far,
                                           .k_ahead = fetch.k_ahead,
                                           .v_ahead = fetch.v_ahead,
-                                          .k_next = a->k + (j + fetch.keys) * a->k_stride,
-                                          .v_next = a->v + (j + fetch.keys) * a->v_stride};
+                                          .next = fetch.keys};
         fused_decode_keys(a, ops, st, strip, &block);
         j = stop;
     }

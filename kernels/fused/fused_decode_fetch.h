@@ -80,6 +80,13 @@ static inline fused_decode_part fused_decode_part_of(const fused_decode_state *s
     return part;
 }
 
+/* The row n rows behind `row`, found as a number: it may lie behind the last one, and every part of
+ * a block asks for it, also one that will fetch nothing there. */
+static inline const float *fused_fetch_row(const float *row, int64_t n, int64_t stride)
+{
+    return (const float *)((uintptr_t)row + (uintptr_t)n * (uintptr_t)stride * sizeof(float));
+}
+
 /* Where the score tiles of a part of one unit fetch K and V: half as many rows of each as the unit
  * has keys, by shares. */
 typedef struct fused_fetch_rows {
@@ -92,9 +99,9 @@ static inline fused_fetch_rows fused_fetch_rows_of(const fused_decode_block *blo
                                                    const fused_decode_part *part)
 {
     const int n_rows = FUSED_DECODE_UNIT / 2 / part->shares;
-    const int first = part->begin / 2 + part->share * n_rows;
-    return (fused_fetch_rows){.k = block->k_next + first * block->k_stride,
-                              .v = block->v_next + first * block->v_stride,
+    const int64_t first = block->next + part->begin / 2 + part->share * n_rows;
+    return (fused_fetch_rows){.k = fused_fetch_row(block->k, first, block->k_stride),
+                              .v = fused_fetch_row(block->v, first, block->v_stride),
                               .k_stride = block->k_stride,
                               .v_stride = block->v_stride,
                               .left = n_rows};
@@ -123,17 +130,16 @@ typedef struct fused_fetch_lines {
     int left;             /* rows; then only what is there */
 } fused_fetch_lines;
 
-/* While K was scored came what lies at k_next, half a block ahead; with V comes the half behind it.
- */
+/* While K was scored came what lies half a block ahead; with V comes the half behind it. */
 static inline fused_fetch_lines fused_fetch_lines_of(const fused_decode_state *st,
                                                      const fused_decode_block *block,
                                                      const fused_decode_part *part)
 {
     const int half = block->n_keys / 2;
     const int n_rows = half / part->shares;
-    const int first = half + part->share * n_rows;
-    return (fused_fetch_lines){.k = block->k_next + first * block->k_stride,
-                               .v = block->v_next + first * block->v_stride,
+    const int64_t first = block->next + half + part->share * n_rows;
+    return (fused_fetch_lines){.k = fused_fetch_row(block->k, first, block->k_stride),
+                               .v = fused_fetch_row(block->v, first, block->v_stride),
                                .width = st->d,
                                .k_gap = block->k_stride - st->d,
                                .v_gap = block->v_stride - st->d,

@@ -41,9 +41,9 @@ typedef struct fused_decode_block {
     const float *v;
     int64_t k_stride, v_stride;
     fused_fetch fetch;
-    bool is_far;                  /* K and V are taken to come from memory */
-    int64_t k_ahead, v_ahead;     /* FUSED_FETCH_OWN: bytes */
-    const float *k_next, *v_next; /* FUSED_FETCH_NEXT: rows where it begins */
+    bool is_far;              /* K and V are taken to come from memory */
+    int64_t k_ahead, v_ahead; /* FUSED_FETCH_OWN: bytes */
+    int64_t next;             /* FUSED_FETCH_NEXT: keys from the first to where it begins */
 } fused_decode_block;
 
 /* A group of rows, and the keys of a block that are worked on for it: [begin, end). */

@@ -46,8 +46,7 @@ typedef struct fused_prefill_state {
     float *row_sum;   /* [width] */
     float *block_max; /* [width] maximum over the visible keys of the block */
     float *factor;    /* [width] what O^T is multiplied by at the end */
-    float *slope;     /* [width] what ALiBi multiplies distances by; set only with slopes */
-    float *position;  /* [width] of the query, counted from the block's first key; the same */
+    float *position;  /* [width] of the query, counted from the block's first key; with ALiBi */
 } fused_prefill_state;
 
 typedef struct fused_prefill_ops {
@@ -59,7 +58,7 @@ typedef struct fused_prefill_ops {
     /* s[0 .. n) = softcap * tanh(s / softcap) */
     void (*cap)(float *s, int64_t n, float softcap);
     /* The rest is done vector by vector: spans have n_vec = 1.
-     * s_t[j][r] += slope[r] * |position[r] - j|, fused */
+     * s_t[j][r] += strip->slope[r] * |position[r] - j|, fused */
     void (*slope)(const fused_prefill_state *st, const fused_span *span);
     /* adds the mask row of each lane to s_t, -inf where it hides, whatever s_t holds */
     void (*bias)(const fused_prefill_state *st, const fused_block *block, const fused_span *span);
@@ -94,7 +93,6 @@ static inline fused_prefill_state fused_prefill_carve(const sattn_fused_args *a,
     st.row_sum = fused_prefill_take(&next, width);
     st.block_max = fused_prefill_take(&next, width);
     st.factor = fused_prefill_take(&next, width);
-    st.slope = fused_prefill_take(&next, width);
     st.position = fused_prefill_take(&next, width);
     return st;
 }
@@ -152,7 +150,6 @@ static inline void fused_prefill_alibi(const fused_prefill_ops *ops, const fused
     bool near = true;
     for (int r = span->vec * ops->lanes; r < end; ++r) {
         near = near && sattn_alibi_is_near(strip->position[r], block->first);
-        st->slope[r] = strip->slope[r];
         st->position[r] = (float)sattn_add_held(strip->position[r], -block->first);
     }
     if (near)

@@ -53,7 +53,7 @@ static inline void prefill_pack(const fused_prefill_state *st, float scale)
 
 static inline void prefill_slope(const fused_prefill_state *st, const fused_span *span)
 {
-    const __m256 slope = _mm256_load_ps(st->slope + span->vec * LANES);
+    const __m256 slope = _mm256_loadu_ps(st->strip->slope + span->vec * LANES);
     const __m256 position = _mm256_load_ps(st->position + span->vec * LANES);
     for (int j = span->begin; j < span->end; ++j) {
         float *const s = st->s_t + j * WIDTH + span->vec * LANES;

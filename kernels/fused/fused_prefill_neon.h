@@ -37,7 +37,7 @@ static inline void prefill_pack(const fused_prefill_state *st, float scale)
 static inline void prefill_slope(const fused_prefill_state *st, const fused_span *span)
 {
     for (int r = span->vec * LANES; r < (span->vec + 1) * LANES; r += VEC) {
-        const float32x4_t slope = vld1q_f32(st->slope + r);
+        const float32x4_t slope = vld1q_f32(st->strip->slope + r);
         const float32x4_t position = vld1q_f32(st->position + r);
         for (int j = span->begin; j < span->end; ++j) {
             float *const s = st->s_t + j * WIDTH + r;

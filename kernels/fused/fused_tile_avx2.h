@@ -43,10 +43,11 @@ SATTN_INLINE void tile_steps(__m256 acc[][2], int n, int n_vec, const fused_bloc
 {
     const int64_t across = what == SCORES ? block->k_stride : 1;
     const int64_t along = what == SCORES ? 1 : block->v_stride;
+    const float *const from = what == SCORES ? block->k : scalars - at;
     int64_t step = 0;
     SATTN_NO_UNROLL
     for (; step + 2 <= n_steps; step += 2) {
-        prefetch_line(block, at, n, step, what);
+        prefetch_line(block, from, at, n, step, what);
         tile_step(acc, n, 0, n_vec, scalars, across, rows);
         /* Opaque, or gcc keeps an index register for every scalar of both steps and runs out; and a
          * barrier, or clang loads the rows of both and runs out of vector registers. */
@@ -71,14 +72,6 @@ SATTN_INLINE void tile_lone_steps(__m256 acc[][2], int n, int vec, const tile_jo
     SATTN_NO_UNROLL
     for (; key < end; ++key, v += v_stride, p_t += WIDTH)
         tile_step(acc, n, vec, 1, v, 1, p_t);
-}
-
-/* Limits hide some of the n scores from key `at` on, which are stored. */
-SATTN_NOINLINE void tile_hide(const tile_job *job, int64_t at, int n)
-{
-    const int end = job->span->vec + job->span->n_vec;
-    for (int vec = job->span->vec; vec < end; ++vec)
-        prefill_hide(job->st, job->block, &(fused_span){vec, 1, (int)at, (int)at + n});
 }
 
 SATTN_INLINE void score_tile(const tile_job *job, int64_t at, int n, int n_vec)

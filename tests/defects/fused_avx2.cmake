@@ -35,7 +35,7 @@ sattn_defect(alibi_of_the_key_before ${steps} GROUP alibi
   FROM [[_mm256_set1_ps((float)j);]]
   TO [[_mm256_set1_ps((float)(j - 1));]])
 sattn_defect(slopes_of_the_first_vector ${steps} GROUP alibi
-  FROM [[_mm256_load_ps(st->slope + span->vec * LANES);]] TO [[_mm256_load_ps(st->slope);]])
+  FROM [[_mm256_loadu_ps(st->strip->slope + span->vec * LANES);]] TO [[_mm256_loadu_ps(st->strip->slope);]])
 sattn_defect(hidden_score_stays_nan ${steps} GROUP hidden-garbage
   FROM [[_mm256_store_ps(s, _mm256_blendv_ps(lowest, score, visible));]]
   TO [[_mm256_store_ps(s, score);]])

@@ -35,7 +35,7 @@ sattn_defect(alibi_of_the_key_before ${steps} GROUP alibi
   FROM [[_mm512_set1_ps((float)j);]]
   TO [[_mm512_set1_ps((float)(j - 1));]])
 sattn_defect(slopes_of_the_first_vector ${steps} GROUP alibi
-  FROM [[_mm512_load_ps(st->slope + span->vec * LANES);]] TO [[_mm512_load_ps(st->slope);]])
+  FROM [[_mm512_loadu_ps(st->strip->slope + span->vec * LANES);]] TO [[_mm512_loadu_ps(st->strip->slope);]])
 sattn_defect(hidden_score_stays_nan ${steps} GROUP hidden-garbage
   FROM [[_mm512_mask_add_ps(lowest, visible, _mm512_load_ps(s), bias)]]
   TO [[_mm512_add_ps(_mm512_load_ps(s), bias)]])

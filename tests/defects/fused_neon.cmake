@@ -30,7 +30,7 @@ sattn_defect(distance_without_its_size ${steps} GROUP alibi
 sattn_defect(alibi_of_the_key_before ${steps} GROUP alibi
   FROM [[vdupq_n_f32((float)j);]] TO [[vdupq_n_f32((float)(j - 1));]])
 sattn_defect(slopes_of_the_first_rows ${steps} GROUP alibi
-  FROM [[vld1q_f32(st->slope + r);]] TO [[vld1q_f32(st->slope);]])
+  FROM [[vld1q_f32(st->strip->slope + r);]] TO [[vld1q_f32(st->strip->slope);]])
 sattn_defect(hidden_score_stays_nan ${steps} GROUP hidden-garbage
   FROM [[vst1q_f32(s, vbslq_f32(is_hidden, hidden, vaddq_f32(vld1q_f32(s), added)));]]
   TO [[vst1q_f32(s, vaddq_f32(vld1q_f32(s), added));]])
