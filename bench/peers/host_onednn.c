@@ -113,8 +113,7 @@ typedef struct kept {
 } kept;
 
 typedef struct worker {
-    dnnl_engine_t engine;
-    dnnl_stream_t stream;
+    dnnl_worker on;
     kept *list; /* the last one used comes first */
 } worker;
 
@@ -129,20 +128,12 @@ static void close_worker(void *context)
             dnnl_memory_destroy(k->memories[i]);
         free(k);
     }
-    dnnl_stream_destroy(w->stream);
-    dnnl_engine_destroy(w->engine);
-    free(w);
+    dnnl_close_worker(&w->on);
 }
 
 static void *open_worker(void)
 {
-    worker *const w = calloc(1, sizeof *w);
-    if (w && dnnl_engine_create(&w->engine, dnnl_cpu, 0) == dnnl_success &&
-        dnnl_stream_create(&w->stream, w->engine, dnnl_stream_default_flags) == dnnl_success)
-        return w;
-    if (w)
-        close_worker(w);
-    return NULL;
+    return dnnl_open_worker(sizeof(worker));
 }
 
 static bool is_same(const kept *k, const sattn_host_product *p, bool is_softmax)
@@ -176,7 +167,7 @@ static bool describe_scaled(worker *w, const sattn_host_product *p, dnnl_memory_
                       dnnl_post_ops_create(&after) == dnnl_success &&
                       (p->alpha == 1 || append_factor(after, p->alpha) == dnnl_success) &&
                       dnnl_primitive_attr_set_post_ops(attr, after) == dnnl_success &&
-                      describe_product(description, w->engine, layouts, attr) == dnnl_success;
+                      describe_product(description, w->on.engine, layouts, attr) == dnnl_success;
     if (after)
         dnnl_post_ops_destroy(after);
     if (attr)
@@ -205,11 +196,11 @@ static kept *make(worker *w, const sattn_host_product *p, bool is_softmax)
         (is_softmax || make_layout(&layouts[1], p->k, p->n, transposed ? 1 : p->b_stride,
                                    transposed ? p->b_stride : 1) == dnnl_success);
     good = good &&
-           (is_softmax ? describe_softmax(&description, w->engine, &layouts[0]) == dnnl_success
+           (is_softmax ? describe_softmax(&description, w->on.engine, &layouts[0]) == dnnl_success
                        : describe_scaled(w, p, layouts, &description)) &&
            dnnl_primitive_create(&k->primitive, description) == dnnl_success;
     for (int i = 0; good && i < n; ++i)
-        good = make_memory(&k->memories[i], &layouts[i], w->engine) == dnnl_success;
+        good = make_memory(&k->memories[i], &layouts[i], w->on.engine) == dnnl_success;
     if (good) {
         const char *name = "";
         dnnl_primitive_desc_query(description, dnnl_query_impl_info_str, 0, (void *)&name);
@@ -235,8 +226,8 @@ static bool execute(worker *w, const kept *k, int n, void *const data[3])
             return false;
         arguments[i] = (dnnl_exec_arg_t){places[k->is_softmax][i], k->memories[i]};
     }
-    return dnnl_primitive_execute(k->primitive, w->stream, n, arguments) == dnnl_success &&
-           dnnl_stream_wait(w->stream) == dnnl_success;
+    return dnnl_primitive_execute(k->primitive, w->on.stream, n, arguments) == dnnl_success &&
+           dnnl_stream_wait(w->on.stream) == dnnl_success;
 }
 
 /* ---- the library */

@@ -10,7 +10,6 @@
 
 #include <oneapi/dnnl/dnnl_graph.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { AXES = 4, OPERATIONS = 4, INPUTS = 4 };
@@ -18,8 +17,7 @@ enum { AXES = 4, OPERATIONS = 4, INPUTS = 4 };
 typedef enum value { Q, K, SCALE, V, O, SCORES, SCALED, WEIGHTS, VALUES } value;
 
 typedef struct worker {
-    dnnl_engine_t engine;
-    dnnl_stream_t stream;
+    dnnl_worker on;
     dnnl_graph_compiled_partition_t compiled; /* NULL: not yet made */
     dnnl_graph_tensor_t tensors[VALUES];      /* of inputs and output */
     value inputs[INPUTS];                     /* in the order of the partition */
@@ -34,22 +32,12 @@ static void close_worker(void *context)
             dnnl_graph_tensor_destroy(w->tensors[v]);
     if (w->compiled)
         dnnl_graph_compiled_partition_destroy(w->compiled);
-    if (w->stream)
-        dnnl_stream_destroy(w->stream);
-    if (w->engine)
-        dnnl_engine_destroy(w->engine);
-    free(w);
+    dnnl_close_worker(&w->on);
 }
 
 static void *open_worker(void)
 {
-    worker *const w = calloc(1, sizeof *w);
-    if (w && dnnl_engine_create(&w->engine, dnnl_cpu, 0) == dnnl_success &&
-        dnnl_stream_create(&w->stream, w->engine, dnnl_stream_default_flags) == dnnl_success)
-        return w;
-    if (w)
-        close_worker(w);
-    return NULL;
+    return dnnl_open_worker(sizeof(worker));
 }
 
 /* ---- the graph */
@@ -145,7 +133,7 @@ static bool compile(worker *w, dnnl_graph_partition_t partition,
     }
     return dnnl_graph_compiled_partition_create(&w->compiled, partition) == dnnl_success &&
            dnnl_graph_partition_compile(partition, w->compiled, INPUTS, inputs, 1, &output,
-                                        w->engine) == dnnl_success;
+                                        w->on.engine) == dnnl_success;
 }
 
 /* The graph's only partition, if it is all of it. */
@@ -176,7 +164,7 @@ static bool make(worker *w, const sattn_attention_args *args)
     dnnl_graph_partition_t const partition = good ? whole_partition(graph) : NULL;
     good = partition && compile(w, partition, t);
     for (int v = Q; good && v <= O; ++v)
-        good = dnnl_graph_tensor_create(&w->tensors[v], &t[v], w->engine, NULL) == dnnl_success;
+        good = dnnl_graph_tensor_create(&w->tensors[v], &t[v], w->on.engine, NULL) == dnnl_success;
     if (partition)
         dnnl_graph_partition_destroy(partition);
     if (graph)
@@ -204,9 +192,9 @@ static bool attention(void *context, const sattn_attention_args *args, float sca
     const_dnnl_graph_tensor_t inputs[INPUTS], output = w->tensors[O];
     for (int i = 0; i < INPUTS; ++i)
         inputs[i] = w->tensors[w->inputs[i]];
-    return dnnl_graph_compiled_partition_execute(w->compiled, w->stream, INPUTS, inputs, 1,
+    return dnnl_graph_compiled_partition_execute(w->compiled, w->on.stream, INPUTS, inputs, 1,
                                                  &output) == dnnl_success &&
-           dnnl_stream_wait(w->stream) == dnnl_success;
+           dnnl_stream_wait(w->on.stream) == dnnl_success;
 }
 
 static void describe(void *context, char *text, size_t size)
