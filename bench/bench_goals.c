@@ -43,7 +43,7 @@ static sattn_bench_job *job_of(sattn_bench_jobs *list, const sattn_goal *goal)
         .data = sattn_data_default(shape),
         .n_data = 1,
         .cache = goal->cache,
-        .phase = sattn_phase_of(shape->n_q_heads / shape->n_kv_heads, shape->n_q),
+        .phase = sattn_bench_phase(shape),
         .run_shape = *shape,
     };
     return job;

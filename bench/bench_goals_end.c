@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_usable(int isa)
@@ -97,23 +98,34 @@ static void print_reasons(const sattn_bench_jobs *list, const sattn_caches *cach
 
 /* ---- what ran */
 
+static size_t count_rows(const sattn_bench_jobs *list)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < list->count; ++j)
+        n += list->jobs[j].n_rows;
+    return n;
+}
+
 /* What the loop of multiply-adds reached beside the rows of a level on one thread: median over the
- * rows. */
+ * rows; NaN where it ran beside none. */
 static double rate_of(const sattn_bench_jobs *list, int isa)
 {
-    double rates[512];
+    double *const rates =
+        malloc((count_rows(list) * SATTN_MEASURE_MAX_REFERENCES + 1) * sizeof *rates);
     int n = 0;
     for (size_t j = 0; j < list->count; ++j)
-        for (size_t r = 0; r < list->jobs[j].n_rows; ++r) {
+        for (size_t r = 0; rates && r < list->jobs[j].n_rows; ++r) {
             const sattn_bench_row *const row = &list->jobs[j].rows[r];
             if (row->state != SATTN_ROW_MEASURED || row->variant->peer || row->threads > 1 ||
                 strcmp(sattn_variant_isa(row->variant), sattn_goal_isa(isa)) != 0)
                 continue;
-            for (int i = 0; i < SATTN_MEASURE_MAX_REFERENCES && n < 512; ++i)
+            for (int i = 0; i < SATTN_MEASURE_MAX_REFERENCES; ++i)
                 if (row->kinds[i] == SATTN_LIMIT_FMA && row->measured.share[i].n > 0)
                     rates[n++] = row->measured.reference_rate[i].median;
         }
-    return sattn_stat_of(rates, n).median;
+    const double median = sattn_stat_of(rates, n).median;
+    free(rates);
+    return median;
 }
 
 static void print_loops(const sattn_bench_jobs *list)

@@ -39,6 +39,11 @@ static bool op_wanted(const sattn_bench_options *options, const sattn_bench_op *
     return strcmp(op->name, sattn_op_name(SATTN_OP_fused)) == 0;
 }
 
+sattn_phase sattn_bench_phase(const sattn_shape *shape)
+{
+    return sattn_phase_of(shape->n_q_heads / shape->n_kv_heads, shape->n_q);
+}
+
 /* Of whole attentions the phase depends on the prefill kernel of the variant's level. */
 static bool is_ranked(const sattn_bench_job *job, const sattn_variant *variant)
 {
@@ -227,8 +232,7 @@ static bool add_task(const sattn_bench_options *options, sattn_features usable,
     const sattn_shape *const shapes = sattn_shapes(&n_shapes);
     for (size_t s = 0; s < n_shapes; ++s)
         for (int c = 0; c < 2; ++c) {
-            const sattn_phase phase =
-                sattn_phase_of(shapes[s].n_q_heads / shapes[s].n_kv_heads, shapes[s].n_q);
+            const sattn_phase phase = sattn_bench_phase(&shapes[s]);
             const bool may_be_cold = phase != SATTN_PHASE_PREFILL || task->memory_always;
             if (!shape_wanted(options, task, &shapes[s]) ||
                 !(options->cache & (unsigned)states[c]) ||

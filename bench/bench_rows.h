@@ -91,6 +91,9 @@ typedef struct sattn_bench_jobs {
     size_t count;
 } sattn_bench_jobs;
 
+/* Of the units of a shape, whichever kernel runs them. */
+sattn_phase sattn_bench_phase(const sattn_shape *shape);
+
 /* Adds a row, if the filter lets its name through; `rows` must have room for it. */
 void sattn_bench_add_row(sattn_bench_job *job, const sattn_variant *variant, size_t data,
                          int threads, const sattn_bench_filter *filter);
