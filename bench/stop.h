@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * stop.h: long work that is interrupted keeps what it has finished. The first SIGINT, SIGTERM or
- * SIGHUP is noted, and whoever works asks for it now and then; the second one ends the program. */
+ * SIGHUP is noted, and whoever works asks for it now and then; one that comes half a second later,
+ * or more, ends the program. What comes in between is the first one again: `timeout` sends it to
+ * the program and to its group, of which that is a part. */
 #ifndef SATTN_BENCH_STOP_H
 #define SATTN_BENCH_STOP_H
 

@@ -2,10 +2,16 @@
 # Defects of what the benchmark does with signals, processes and rounds.
 
 sattn_dispatch_defect(stop_second_signal_lost FILE bench/stop.c COMMAND test_stop
-  FROM [[    signal_seen = number;
-    for (int s = 0; s < N_SIGNALS; ++s)]]
-  TO [[    signal_seen = number;
-    for (int s = 0; s < 0; ++s)]])
+  FROM [[} else if (now >= from) {]] TO [[} else if (now < 0) {]])
+sattn_dispatch_defect(stop_second_signal_ends_nothing FILE bench/stop.c COMMAND test_stop
+  FROM [[        restore();
+        (void)raise(number);]]
+  TO [[        (void)raise(number);]])
+sattn_dispatch_defect(stop_first_signal_twice_is_two FILE bench/stop.c COMMAND test_stop
+  FROM [[now + HALF_A_SECOND))]] TO [[now))]])
+sattn_dispatch_defect(stop_never_a_first_again FILE bench/stop.c COMMAND test_stop
+  FROM [[    atomic_store(&second_from, 0);
+]] TO [[]])
 sattn_dispatch_defect(stop_ignored_signal_taken FILE bench/stop.c COMMAND test_stop
   FROM [[if (previous[s].sa_handler != SIG_IGN)]] TO [[if (s < N_SIGNALS)]])
 sattn_dispatch_defect(pin_copy_goes_nowhere FILE bench/environment/pin.c COMMAND test_pin
