@@ -466,6 +466,7 @@ int main(int argc, char **argv)
         {"output-on-query", test_output_on_query},
         {"same-keys", test_same_keys},
         {"large-memory", test_large_memory},
+        {"near-and-far", test_near_and_far},
         {"cut-keys", test_cut_keys},
         {"zero-slopes", test_zero_slopes},
         {"windows", test_windows},

@@ -113,6 +113,18 @@ static void same_bits_all(test_run *run, const fused_problem *got, const fused_p
             fused_problem_same_bits(run, got, g, i, want, g, i, what);
 }
 
+/* A problem whose K and V are taken to come from memory, as if they came from a cache. */
+static void compare_near(test_run *run, const fused_problem *far)
+{
+    fused_shape shape = far->shape;
+    fused_problem near;
+    shape.kv_bytes = 1;
+    fused_problem_make(&near, run, &shape, far->seed);
+    fused_problem_run(&near, run);
+    same_bits_all(run, &near, far, "where K and V are taken to be near");
+    fused_problem_free(&near);
+}
+
 /* K and V of several megabytes of a call of many more, which kernels for few rows fetch in another
  * way. That must not show. */
 void test_large_memory(test_run *run)
@@ -129,18 +141,38 @@ void test_large_memory(test_run *run)
         fused_shape shape = fused_shape_plain(1, n_k, calls[at].d, D_V);
         shape.n_group = calls[at].n_group;
         shape.kv_bytes = FUSED_SHAPE_KV_FAR;
-        fused_problem all, near;
+        fused_problem all;
         fused_problem_make(&all, run, &shape, test_step_seed(run));
         fused_problem_run(&all, run);
         fused_problem_verify(&all, run);
         compare_head(run, &all, 0);
         compare_head(run, &all, shape.n_group - 1);
-        shape.kv_bytes = 1;
-        fused_problem_make(&near, run, &shape, all.seed);
-        fused_problem_run(&near, run);
-        same_bits_all(run, &near, &all, "where K and V are taken to be near");
+        compare_near(run, &all);
         fused_problem_free(&all);
-        fused_problem_free(&near);
+    }
+}
+
+/* The same for all numbers of rows that a strip may have, and widths that kernels take in other
+ * tiles, with few keys: kernels know nothing of their sizes but what they are told. */
+void test_near_and_far(test_run *run)
+{
+    static const int64_t widths[] = {40, 64, 100, 128, 576};
+    static const int64_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 28};
+    enum { N_WIDTHS = sizeof widths / sizeof widths[0], N_ROWS = sizeof rows / sizeof rows[0] };
+    for (int at = 0; at < N_WIDTHS * N_ROWS; ++at) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        const int64_t width = widths[at / N_ROWS];
+        fused_shape shape =
+            fused_shape_plain(1, (int64_t)2 * SATTN_KEY_BLOCK + 5 * (at % 8) + 1, width, width);
+        shape.n_group = rows[at % N_ROWS];
+        shape.kv_bytes = FUSED_SHAPE_KV_FAR;
+        fused_problem far;
+        fused_problem_make(&far, run, &shape, test_step_seed(run));
+        fused_problem_run(&far, run);
+        fused_problem_verify(&far, run);
+        compare_near(run, &far);
+        fused_problem_free(&far);
     }
 }
 

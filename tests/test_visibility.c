@@ -66,8 +66,8 @@ static void check_keys(const sattn_visibility *v, int64_t i, int64_t first, int6
  */
 static void check_steps(const sattn_visibility *v, int64_t i)
 {
-    static const int64_t steps[] = {0, 1, 40, 63};
-    const int64_t low = -64;
+    static const int64_t steps[] = {0, 1, 40, SATTN_TILE_QUERIES_MAX - 1};
+    const int64_t low = -SATTN_TILE_QUERIES_MAX;
     const sattn_key_range limits = sattn_limits(v, i);
     const int64_t first = limits.begin < low ? low : limits.begin < v->n_k ? limits.begin : v->n_k;
     const int64_t last = limits.end < low ? low : limits.end < v->n_k ? limits.end : v->n_k;

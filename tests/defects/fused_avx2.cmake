@@ -174,6 +174,11 @@ sattn_defect(tail_of_keys_dropped_in_wide_rows ${av} GROUP every-d_v
         av_keys]])
 sattn_defect(sums_of_the_block_before ${av} GROUP every-d_v
   FROM [[_mm256_storeu_ps(step->sum + i, _mm256_setzero_ps());]] TO [[;]])
+sattn_defect(tail_of_columns_from_memory_dropped ${av} GROUP near-and-far
+  FROM [[if (step->has_tail)
+        av_tile]]
+  TO [[if (step->has_tail && fetch != FUSED_FETCH_NEXT)
+        av_tile]])
 sattn_defect(tail_of_columns_dropped ${av} GROUP every-d_v
   FROM [[if (step->has_tail)
         av_tile]]

@@ -154,6 +154,8 @@ sattn_defect(rows_in_turn_swapped ${dot} GROUP large-memory
   FROM [[acc[r * n_keys + j] = sum[r];]] TO [[acc[r * n_keys + j] = sum[n_rows - 1 - r];]])
 sattn_defect(first_weights_for_the_fourth_row ${av} GROUP large-memory
   FROM [[last.s += 3 * FUSED_DECODE_KEYS;]] TO [[last.s += 0 * FUSED_DECODE_KEYS;]])
+sattn_defect(four_near_rows_in_other_sums ${av} GROUP near-and-far
+  FROM [[av_tile(step, 4, 2, 2);]] TO [[av_tile(step, 4, 2, 1);]])
 sattn_defect(two_rows_swapped ${scores} GROUP groups
   FROM [[_mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));
     _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));]]
