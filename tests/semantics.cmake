@@ -29,12 +29,18 @@ if(SATTN_CMOCKA_LIBRARY)
     target_link_libraries(test_thread_counts PRIVATE OpenMP::OpenMP_C)
   endif()
   sattn_test(threads COMMAND test_thread_counts ONE_CPU LABELS library)
+  sattn_test_program(test_parts test_parts.c)
+  target_link_libraries(test_parts PRIVATE sattn_call_support sattn_test_support simdattn_static sattn_verify
+                        ${SATTN_CMOCKA_LIBRARY} m)
+  sattn_test(parts COMMAND test_parts ONE_CPU LABELS library)
   if(SATTN_SANITIZE MATCHES "address") # at times the leak check itself crashes on this many threads
     set_property(TEST threads APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
   endif()
 elseif(CMAKE_CROSSCOMPILING)
-  add_test(NAME threads COMMAND ${CMAKE_COMMAND} -E echo "skipped: no cmocka for ${CMAKE_SYSTEM_PROCESSOR}")
-  set_tests_properties(threads PROPERTIES SKIP_REGULAR_EXPRESSION "skipped:" LABELS library)
+  foreach(name IN ITEMS threads parts)
+    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: no cmocka for ${CMAKE_SYSTEM_PROCESSOR}")
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped:" LABELS library)
+  endforeach()
 endif()
 
 # The programs in docs/kv-cache.md, compiled as they stand there.

@@ -206,13 +206,18 @@ sattn_dispatch_defect(n_k_valid_not_checked FILE dispatch/attention_check.c COMM
 # ---- threads, ragged batches
 sattn_dispatch_defect(memory_of_the_first_worker FILE dispatch/layout.c COMMAND test_shares
   FROM [[product((int64_t)at->worker_size, n_workers);]] TO [[product((int64_t)at->worker_size, 1);]])
-sattn_dispatch_defect(last_part_finishes_twice FILE dispatch/attend.c COMMAND test_thread_counts
+sattn_dispatch_defect(last_part_finishes_twice FILE dispatch/attend.c COMMAND test_parts
   FROM [[if (atomic_fetch_sub_explicit(pending, 1, memory_order_acq_rel) > 1)]]
   TO [[if (atomic_fetch_sub_explicit(pending, 1, memory_order_acq_rel) > 2)]])
-sattn_dispatch_defect(first_part_finishes FILE dispatch/attend.c COMMAND test_thread_counts
+sattn_dispatch_defect(first_part_finishes FILE dispatch/attend.c COMMAND test_parts
   FROM [[if (atomic_fetch_sub_explicit(pending, 1, memory_order_acq_rel) > 1)]]
   TO [[if (atomic_fetch_sub_explicit(pending, 1, memory_order_acq_rel) < plan->splits)]])
-sattn_dispatch_defect(parts_of_the_first_block FILE dispatch/rows.c COMMAND test_thread_counts
+sattn_dispatch_defect(queries_not_kept_by_the_last_part FILE dispatch/attend.c COMMAND test_parts
+  FROM [[    if (c.hides && o_is_q)
+        copy_queries(&args, memory->q_copy);
+    merge_rows]]
+  TO [[    merge_rows]])
+sattn_dispatch_defect(parts_of_the_first_block FILE dispatch/rows.c COMMAND test_parts
   FROM [[workspace + at->blocks + (size_t)block * at->block_size : own;]]
   TO [[workspace + at->blocks : own;]])
 sattn_dispatch_defect(chunk_of_an_array_missing FILE dispatch/steps.c COMMAND test_thread_counts
