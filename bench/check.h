@@ -87,6 +87,11 @@ typedef struct sattn_check_variant {
     bool is_wanted;                      /* by --op, --isa and --kernel */
 } sattn_check_variant;
 
+static inline bool sattn_check_is_chain(const sattn_check_variant *variant)
+{
+    return variant->row == NULL;
+}
+
 /* Whether it is part of this run. */
 static inline bool sattn_check_runs(const sattn_check_variant *variant)
 {
