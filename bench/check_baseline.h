@@ -29,6 +29,11 @@ int sattn_check_baseline_load(const char *path, uint64_t seed, sattn_check_basel
                               char *error, size_t error_size);
 void sattn_check_baseline_free(sattn_check_baseline *baseline);
 
+enum { SATTN_CHECK_KEY_SIZE = 256 };
+
+/* What the numbers of an entry are found by: writes SATTN_CHECK_KEY_SIZE bytes at most. */
+void sattn_check_baseline_key(char *key, const char *kernel, const char *shape, const char *data);
+
 typedef enum sattn_check_change {
     SATTN_CHANGE_ERROR_GREW, /* above 1.5 times the stored error and one unit */
     SATTN_CHANGE_MISSING,    /* stored, its variant ran, but not this entry */
@@ -51,7 +56,7 @@ typedef struct sattn_check_comparison {
     bool out_of_memory;
 } sattn_check_comparison;
 
-/* Compares the run with the baseline, which must outlive the comparison. */
+/* check_comparison.c: compares the run with the baseline, which must outlive the comparison. */
 void sattn_check_compare(const sattn_check_run *run, const sattn_check_baseline *baseline,
                          sattn_check_comparison *comparison);
 void sattn_check_comparison_free(sattn_check_comparison *comparison);

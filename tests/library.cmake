@@ -38,7 +38,7 @@ if(SATTN_CMOCKA_LIBRARY)
     foreach(name IN ITEMS goals goals_marks workload)
       target_link_libraries(test_${name} PRIVATE sattn_peers)
     endforeach()
-    foreach(part IN ITEMS names check_baseline check_entry check_json check_options check_problem
+    foreach(part IN ITEMS names check_baseline check_comparison check_entry check_json check_options check_problem
                           check_problem_rows check_report check_run check_shapes check_variants info info_json info_text)
       target_sources(test_check PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
     endforeach()
