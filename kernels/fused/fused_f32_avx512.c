@@ -21,6 +21,7 @@ sattn_fused_fn sattn_fused_f32_avx512;
 enum {
     TILE = 8,
     TILE_ONE_VECTOR = 16,
+    TILE_AND_REST = TILE + TILE / 2,
 };
 
 /* One step: acc[i][vec] += scalars[i * stride] * rows, for n_vec vectors from `vec` on. */
@@ -147,82 +148,9 @@ SATTN_INLINE void output_tile(const tile_job *job, int64_t at, int n, int n_vec)
     }
 }
 
-SATTN_INLINE void tile(const tile_job *job, int64_t at, int n, int n_vec, product what)
-{
-    if (what == SCORES)
-        score_tile(job, at, n, n_vec);
-    else
-        output_tile(job, at, n, n_vec);
-}
-
-/* Keys or columns [at, end) by tiles. */
-SATTN_INLINE void tiles(const tile_job *job, int64_t at, int64_t end, int n_vec, product what)
-{
-    if (n_vec == 1)
-        for (; at + TILE_ONE_VECTOR <= end; at += TILE_ONE_VECTOR)
-            tile(job, at, TILE_ONE_VECTOR, n_vec, what);
-    for (; end - at == TILE || end - at >= TILE + TILE / 2; at += TILE)
-        tile(job, at, TILE, n_vec, what);
-    for (int n; at < end; at += n) {
-        const int left = (int)(end - at);
-        n = left < TILE ? left : (left + 1) / 2;
-        switch (n) {
-        case 7:
-            tile(job, at, 7, n_vec, what);
-            break;
-        case 6:
-            tile(job, at, 6, n_vec, what);
-            break;
-        case 5:
-            tile(job, at, 5, n_vec, what);
-            break;
-        case 4:
-            tile(job, at, 4, n_vec, what);
-            break;
-        case 3:
-            tile(job, at, 3, n_vec, what);
-            break;
-        case 2:
-            tile(job, at, 2, n_vec, what);
-            break;
-        default:
-            tile(job, at, 1, n_vec, what);
-            break;
-        }
-    }
-}
-
-static void score(const fused_prefill_state *st, const fused_block *block, const fused_span *span)
-{
-    const tile_job job = {st, block, span};
-    if (span->n_vec == 2)
-        tiles(&job, span->begin, span->end, 2, SCORES);
-    else
-        tiles(&job, span->begin, span->end, 1, SCORES);
-}
-
-static void accumulate(const fused_prefill_state *st, const fused_block *block)
-{
-    const fused_span span = fused_block_common(block);
-    const tile_job job = {.st = st, .block = block, .span = &span};
-    if (span.n_vec == 2)
-        tiles(&job, 0, st->d_v, 2, OUTPUT);
-    else
-        tiles(&job, 0, st->d_v, 1, OUTPUT);
-}
+#include "kernels/fused/fused_tiles.h"
 
 void sattn_fused_f32_avx512(const sattn_fused_args *args)
 {
-    static const fused_prefill_ops ops = {.lanes = LANES,
-                                          .pack = prefill_pack,
-                                          .score = score,
-                                          .cap = vec_softcap,
-                                          .slope = prefill_slope,
-                                          .hide = prefill_hide,
-                                          .bias = prefill_bias,
-                                          .maximum = prefill_maximum,
-                                          .weigh = prefill_weigh,
-                                          .accumulate = accumulate,
-                                          .store = prefill_store};
-    fused_prefill(args, &ops);
+    tile_run(args);
 }

@@ -174,6 +174,15 @@ sattn_defect(maximum_starts_at_zero ${blocks} GROUP tiles
   FROM [[st->row_max[r] = -INFINITY;]]
   TO [[st->row_max[r] = 0.0f;]])
 
+# ---- fused_tiles.h
+set(tiles KERNELS sattn_fused_f32_avx2 sattn_fused_f32_avx512 sattn_fused_f32_avx512_ymm FILE kernels/fused/fused_tiles.h)
+
+sattn_defect(tail_of_columns_dropped ${tiles} GROUP every-d_v
+  FROM [[        case 3:
+            tile(job, at, 3, n_vec, what);]]
+  TO [[        case 3:
+            tile(job, at, 2, n_vec, what);]])
+
 # ---- fused_span.h
 set(spans KERNELS ${prefill} FILE kernels/fused/fused_span.h)
 

@@ -83,11 +83,6 @@ sattn_defect(tail_of_keys_dropped ${tile} GROUP keys
         tile_step(]]
   TO [[if (step < n_steps && (what == SCORES || n_steps == 1))
         tile_step(]])
-sattn_defect(tail_of_columns_dropped ${tile} GROUP every-d_v
-  FROM [[        case 3:
-            tile(job, at, 3, n_vec, what);]]
-  TO [[        case 3:
-            tile(job, at, 2, n_vec, what);]])
 sattn_defect(output_of_the_last_block_only ${tile} GROUP keys
   FROM [[_mm256_add_ps(_mm256_load_ps(to + i * WIDTH), acc[i][vec])]] TO [=[acc[i][vec]]=])
 sattn_defect(lone_keys_of_the_first_vector_left_out ${tile} GROUP windows
