@@ -630,17 +630,6 @@ static void case_raw_overflow(test_run *run)
 }
 
 /* The op of the kernel on the command line. */
-static sattn_op op_asked_for(int argc, char **argv)
-{
-    for (int i = 1; i < argc; ++i) {
-        const bool is_name = strncmp(argv[i], "--kernel=", 9) == 0;
-        const sattn_kernel *const kernel = is_name ? sattn_kernel_by_name(argv[i] + 9) : NULL;
-        if (kernel)
-            return kernel->op;
-    }
-    return SATTN_OP_fused;
-}
-
 int main(int argc, char **argv)
 {
     static const test_group groups[] = {
@@ -680,6 +669,6 @@ int main(int argc, char **argv)
         {"sinks", case_sinks},
         {"scores", case_scores_stages},
     };
-    return test_main_of(argc, argv, op_asked_for(argc, argv), groups,
+    return test_main_of(argc, argv, test_op_asked_for(argc, argv), groups,
                         sizeof groups / sizeof groups[0]);
 }

@@ -295,5 +295,5 @@ int main(int argc, char **argv)
         {"across-kernels", test_across_kernels},
         {"batch", test_batch},
     };
-    return test_main_of(argc, argv, one_kernel_op(argc, argv), groups, COUNT(groups));
+    return test_main_of(argc, argv, test_op_asked_for(argc, argv), groups, COUNT(groups));
 }

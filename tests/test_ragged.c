@@ -422,5 +422,5 @@ int main(int argc, char **argv)
         {"refusals", test_refusals},
         {"workspace", test_workspace},
     };
-    return test_main_of(argc, argv, one_kernel_op(argc, argv), groups, COUNT(groups));
+    return test_main_of(argc, argv, test_op_asked_for(argc, argv), groups, COUNT(groups));
 }

@@ -273,5 +273,5 @@ int main(int argc, char **argv)
         {"limits", exact_limits}, {"pairs", test_pairs},
         {"edges", test_edges},
     };
-    return test_main_of(argc, argv, one_kernel_op(argc, argv), groups, COUNT(groups));
+    return test_main_of(argc, argv, test_op_asked_for(argc, argv), groups, COUNT(groups));
 }

@@ -71,6 +71,17 @@ static test_operand make(const test_extents *extents, const test_extents *presen
     return operand;
 }
 
+test_extents test_extents_f32(int64_t n_groups, int64_t n_rows, int64_t n_columns, int64_t gap)
+{
+    const test_extents extents = {.n_groups = n_groups,
+                                  .n_rows = n_rows,
+                                  .n_columns = n_columns,
+                                  .group_stride = n_rows * (n_columns + gap),
+                                  .row_stride = n_columns + gap,
+                                  .element_size = sizeof(float)};
+    return extents;
+}
+
 test_operand test_operand_make(const test_extents *extents, test_placement placement,
                                size_t distance)
 {

@@ -23,6 +23,9 @@ typedef struct test_extents {
     size_t element_size;              /* 4 (float) or 1 (uint8_t) */
 } test_extents;
 
+/* Dense floats but for `gap` elements behind each row. */
+test_extents test_extents_f32(int64_t n_groups, int64_t n_rows, int64_t n_columns, int64_t gap);
+
 typedef struct test_operand {
     test_extents extents;
     void *data; /* element [0][0][0]; at a guard page too if there are no elements */

@@ -98,21 +98,10 @@ static void fill_mask(fused_problem *p)
 
 /* ---- operands */
 
-static test_extents float_extents(int64_t n_groups, int64_t n_rows, int64_t n_columns, int64_t gap)
-{
-    const test_extents extents = {.n_groups = n_groups,
-                                  .n_rows = n_rows,
-                                  .n_columns = n_columns,
-                                  .group_stride = n_rows * (n_columns + gap),
-                                  .row_stride = n_columns + gap,
-                                  .element_size = sizeof(float)};
-    return extents;
-}
-
 /* Extents of Q or O: the heads of the group after one another, or side by side in each row. */
 static test_extents head_extents(const fused_shape *s, int64_t n_columns, int64_t gap)
 {
-    test_extents extents = float_extents(s->n_group, s->n_rows, n_columns, gap);
+    test_extents extents = test_extents_f32(s->n_group, s->n_rows, n_columns, gap);
     if (s->heads_in_rows) {
         extents.group_stride = n_columns + gap;
         extents.row_stride = s->n_group * (n_columns + gap);
@@ -125,8 +114,8 @@ static void make_mask(fused_problem *p)
     const fused_shape *const s = &p->shape;
     const int64_t n_columns = s->mask == PROBLEM_NO_MASK ? 0 : s->mask_by_key ? s->n_k : 1;
     test_extents extents =
-        float_extents(s->mask_by_group ? s->n_group : 1, s->mask_by_row ? s->n_rows : 1, n_columns,
-                      s->row_gap[OPERAND_MASK]);
+        test_extents_f32(s->mask_by_group ? s->n_group : 1, s->mask_by_row ? s->n_rows : 1,
+                         n_columns, s->row_gap[OPERAND_MASK]);
     if (!s->mask_by_group)
         extents.group_stride = 0;
     if (!s->mask_by_row)
@@ -141,7 +130,7 @@ static void make_mask(fused_problem *p)
 static void make_slopes(fused_problem *p)
 {
     const fused_shape *const s = &p->shape;
-    const test_extents slopes = float_extents(1, 1, s->slopes ? s->n_group : 0, 0);
+    const test_extents slopes = test_extents_f32(1, 1, s->slopes ? s->n_group : 0, 0);
     p->operand[OPERAND_SLOPES] =
         test_operand_make(&slopes, s->placement, s->distance[OPERAND_SLOPES]);
     for (int64_t g = 0; g < slopes.n_columns; ++g)
@@ -152,10 +141,11 @@ static void make_operands(fused_problem *p)
 {
     const fused_shape *const s = &p->shape;
     test_extents q = head_extents(s, s->d, s->row_gap[OPERAND_Q]);
-    test_extents k = float_extents(1, s->n_k, s->d, s->row_gap[OPERAND_K]);
-    test_extents v = float_extents(1, s->n_k, s->d_v, s->row_gap[OPERAND_V]);
+    test_extents k = test_extents_f32(1, s->n_k, s->d, s->row_gap[OPERAND_K]);
+    test_extents v = test_extents_f32(1, s->n_k, s->d_v, s->row_gap[OPERAND_V]);
     const test_extents o = head_extents(s, s->d_v, s->row_gap[OPERAND_O]);
-    const test_extents stats = float_extents(2, s->n_group, s->n_rows, s->row_gap[OPERAND_STATS]);
+    const test_extents stats =
+        test_extents_f32(2, s->n_group, s->n_rows, s->row_gap[OPERAND_STATS]);
     if (s->q_is_shared)
         q.group_stride = 0;
     if (s->k_repeats)
@@ -180,7 +170,7 @@ static test_operand make_scratch(const test_run *run, const fused_shape *s)
 {
     const size_t n_bytes =
         (sattn_fused_scratch_bytes(s->d, s->d_v) + run->kernel->extra_scratch + 63) / 64 * 64;
-    const test_extents extents = float_extents(1, 1, (int64_t)(n_bytes / sizeof(float)), 0);
+    const test_extents extents = test_extents_f32(1, 1, (int64_t)(n_bytes / sizeof(float)), 0);
     return test_operand_make(&extents, s->placement, 0);
 }
 

@@ -288,6 +288,17 @@ int test_main(int argc, char **argv, const test_group *groups, size_t n_groups)
     return test_main_of(argc, argv, SATTN_OP_fused, groups, n_groups);
 }
 
+sattn_op test_op_asked_for(int argc, char **argv)
+{
+    for (int i = 1; i < argc; ++i) {
+        const bool is_name = strncmp(argv[i], "--kernel=", 9) == 0;
+        const sattn_kernel *const kernel = is_name ? sattn_kernel_by_name(argv[i] + 9) : NULL;
+        if (kernel)
+            return kernel->op;
+    }
+    return SATTN_OP_fused;
+}
+
 int64_t test_random_below(test_random *random, int64_t n)
 {
     return (int64_t)(sattn_random_bits(random->seed, 0, random->counter++) % (uint64_t)n);

@@ -48,6 +48,8 @@ typedef struct test_group {
 /* For kernels of one op; test_main: of fused. */
 int test_main_of(int argc, char **argv, sattn_op op, const test_group *groups, size_t n_groups);
 int test_main(int argc, char **argv, const test_group *groups, size_t n_groups);
+/* The op of the kernel on the command line; fused where there is none. */
+sattn_op test_op_asked_for(int argc, char **argv);
 
 /* How a step bears a division of the work. */
 typedef enum test_weight {

@@ -35,14 +35,3 @@ sattn_options one_kernel_options(const test_run *run)
                            .isa = sattn_isa_name(run->kernel->needs),
                            .plan = one_kernel_is_chain(run) ? "chain" : "fused"};
 }
-
-sattn_op one_kernel_op(int argc, char **argv)
-{
-    for (int i = 1; i < argc; ++i) {
-        const bool is_name = strncmp(argv[i], "--kernel=", 9) == 0;
-        const sattn_kernel *const kernel = is_name ? sattn_kernel_by_name(argv[i] + 9) : NULL;
-        if (kernel)
-            return kernel->op;
-    }
-    return SATTN_OP_fused;
-}

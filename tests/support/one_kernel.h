@@ -17,7 +17,4 @@ sattn_options one_kernel_options(const test_run *run);
 
 bool one_kernel_is_chain(const test_run *run);
 
-/* The op of the kernel on the command line. */
-sattn_op one_kernel_op(int argc, char **argv);
-
 #endif

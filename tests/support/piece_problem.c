@@ -88,21 +88,10 @@ static void fill_mask(piece_problem *p)
 
 /* ---- operands */
 
-static test_extents float_extents(int64_t n_groups, int64_t n_rows, int64_t n_columns, int64_t gap)
-{
-    const test_extents extents = {.n_groups = n_groups,
-                                  .n_rows = n_rows,
-                                  .n_columns = n_columns,
-                                  .group_stride = n_rows * (n_columns + gap),
-                                  .row_stride = n_columns + gap,
-                                  .element_size = sizeof(float)};
-    return extents;
-}
-
 /* Extents of input or output: the heads after one another, or side by side in each row. */
 static test_extents head_extents(const piece_shape *s, int64_t n_columns, int64_t gap)
 {
-    test_extents extents = float_extents(s->n_group, s->n_rows, n_columns, gap);
+    test_extents extents = test_extents_f32(s->n_group, s->n_rows, n_columns, gap);
     if (s->heads_in_rows) {
         extents.group_stride = n_columns + gap;
         extents.row_stride = s->n_group * (n_columns + gap);
@@ -114,8 +103,8 @@ static test_extents mask_extents(const piece_shape *s)
 {
     const int64_t n_columns = s->mask == PIECE_NO_MASK ? 0 : s->mask_by_key ? s->n_keys : 1;
     test_extents extents =
-        float_extents(s->mask_by_group ? s->n_group : 1, s->mask_by_row ? s->n_rows : 1, n_columns,
-                      s->row_gap[PIECE_MASK]);
+        test_extents_f32(s->mask_by_group ? s->n_group : 1, s->mask_by_row ? s->n_rows : 1,
+                         n_columns, s->row_gap[PIECE_MASK]);
     if (!s->mask_by_group)
         extents.group_stride = 0;
     if (!s->mask_by_row)
@@ -140,12 +129,12 @@ static void make_operands(piece_problem *p, const test_run *run)
     extents[PIECE_IN] =
         head_extents(s, s->in_place ? s->n_columns : piece_in_width(s), s->row_gap[PIECE_IN]);
     extents[PIECE_SHARED] =
-        float_extents(1, s->n_features ? s->n_keys : 0, s->n_features, s->row_gap[PIECE_SHARED]);
+        test_extents_f32(1, s->n_features ? s->n_keys : 0, s->n_features, s->row_gap[PIECE_SHARED]);
     extents[PIECE_OUT] = head_extents(s, piece_out_width(s), s->row_gap[PIECE_OUT]);
     extents[PIECE_MASK] = mask_extents(s);
-    extents[PIECE_STATS] = float_extents(2, s->n_group, s->op == SATTN_OP_softmax ? s->n_rows : 0,
-                                         s->row_gap[PIECE_STATS]);
-    extents[PIECE_SLOPES] = float_extents(1, 1, s->slopes ? s->n_group : 0, 0);
+    extents[PIECE_STATS] = test_extents_f32(
+        2, s->n_group, s->op == SATTN_OP_softmax ? s->n_rows : 0, s->row_gap[PIECE_STATS]);
+    extents[PIECE_SLOPES] = test_extents_f32(1, 1, s->slopes ? s->n_group : 0, 0);
     if (s->in_repeats)
         extents[PIECE_IN].row_stride = 0;
     if (s->shared_repeats)
@@ -157,7 +146,7 @@ static void make_operands(piece_problem *p, const test_run *run)
                                          s->placement, s->distance[operand])
                 : test_operand_make(&extents[operand], s->placement, s->distance[operand]);
     const size_t n_bytes = (scratch_bytes(s) + run->kernel->extra_scratch + 63) / 64 * 64;
-    const test_extents scratch = float_extents(1, 1, (int64_t)(n_bytes / sizeof(float)), 0);
+    const test_extents scratch = test_extents_f32(1, 1, (int64_t)(n_bytes / sizeof(float)), 0);
     p->scratch = test_operand_make(&scratch, s->placement, 0);
 }
 
