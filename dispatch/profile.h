@@ -22,12 +22,13 @@ typedef struct sattn_tried {
 
 typedef struct sattn_profile_entry {
     sattn_shape_class shape_class;
-    sattn_features
-        usable;        /* what recipes were chosen from: this CPU's features, or those of a cap */
-    const char *shape; /* that was measured */
-    bool is_tie;       /* no recipe was faster than the default by more than the spread */
-    bool is_tainted;   /* measured beside other work */
+    sattn_features usable; /* what recipes were chosen from: of this CPU, or under a cap */
+    const char *shape;     /* that was measured */
+    bool is_complete;      /* false: the time ended before the race did; the next run redoes it */
+    bool is_tie;           /* no recipe was faster than the default by more than the spread */
+    bool is_tainted;       /* measured beside other work */
     double margin, spread; /* of the winner over the next, and of their ratio; relative */
+    double max_error;      /* that the run admitted, in the unit of the op; 0: any within bounds */
     size_t n_tried;
     const sattn_tried *tried; /* the default, the registry's choice for that shape, first */
     /* Which of them. 0, the default, also in a tie: the registry's choice for each shape, which may
