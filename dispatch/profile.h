@@ -22,18 +22,34 @@ typedef struct sattn_tried {
 
 typedef struct sattn_profile_entry {
     sattn_shape_class shape_class;
-    sattn_features
-        usable;        /* what recipes were chosen from: this CPU's features, or those of a cap */
-    const char *shape; /* that was measured */
-    bool is_tie;       /* no recipe was faster than the default by more than the spread */
-    bool is_tainted;   /* measured beside other work */
+    sattn_features usable; /* what recipes were chosen from: of this CPU, or under a cap */
+    const char *shape;     /* that was measured */
+    bool is_complete;      /* false: the time ended before the race did; the next run redoes it */
+    bool is_tie;           /* no recipe was faster than the default by more than the spread */
+    bool is_tainted;       /* measured beside other work */
     double margin, spread; /* of the winner over the next, and of their ratio; relative */
+    double max_error;      /* that the run admitted, in the unit of the op; 0: any within bounds */
     size_t n_tried;
     const sattn_tried *tried; /* the default, the registry's choice for that shape, first */
     /* Which of them. 0, the default, also in a tie: the registry's choice for each shape, which may
      * differ within a class. */
     size_t taken;
 } sattn_profile_entry;
+
+/* What decided which kernels a call runs. But for the first two it was the registry's order. */
+typedef enum sattn_decision {
+    SATTN_DECIDED_BY_NAME, /* a kernel of the call is asked for by name */
+    SATTN_DECIDED_BY_PROFILE,
+    SATTN_DECIDED_WITHOUT_PROFILE,
+    SATTN_DECIDED_WITHOUT_ENTRY, /* it has none for such a call */
+    SATTN_DECIDED_UNFINISHED,    /* its entry is not complete */
+    SATTN_DECIDED_DEFAULT,       /* its choice is that order, for want of anything faster */
+    SATTN_DECIDED_MISSING,       /* its choice needs features that are not usable */
+    SATTN_DECIDED_UNFIT,         /* its choice is not of the plan, names or key ranges asked for */
+} sattn_decision;
+
+/* As a sentence. */
+const char *sattn_decision_text(sattn_decision decision);
 
 /* NULL: the profile has none for this class and this set of usable features. An entry for more
  * features does where its choice needs none that are missing. */
