@@ -67,31 +67,41 @@ json_t *profile_json(const sattn_identity *identity)
                      fields, "entries", entries);
 }
 
+/* The first name of a path, and what is behind it; NULL: that was the last. */
+static const char *split(const char *path, char name[64])
+{
+    const size_t length = strcspn(path, "/");
+    snprintf(name, 64, "%.*s", (int)length, path);
+    return path[length] == '/' ? path + length + 1 : NULL;
+}
+
+static json_t *child(json_t *value, const char *name)
+{
+    return json_is_array(value) ? json_array_get(value, (size_t)atoi(name))
+                                : json_object_get(value, name);
+}
+
+json_t *profile_get(json_t *document, const char *path)
+{
+    char name[64];
+    while (path) {
+        path = split(path, name);
+        document = child(document, name);
+    }
+    return document;
+}
+
 void profile_set(json_t *document, const char *path, json_t *value)
 {
-    json_t *at = document;
-    for (;;) {
-        char name[64];
-        const size_t length = strcspn(path, "/");
-        snprintf(name, sizeof name, "%.*s", (int)length, path);
-        const bool is_last = path[length] == '\0';
-        path += length + 1;
-        if (json_is_array(at)) {
-            const size_t index = (size_t)atoi(name);
-            if (is_last && value)
-                json_array_set_new(at, index, value);
-            else if (is_last)
-                json_array_remove(at, index);
-            else
-                at = json_array_get(at, index);
-        } else if (is_last && value) {
-            json_object_set_new(at, name, value);
-        } else if (is_last) {
-            json_object_del(at, name);
-        } else {
-            at = json_object_get(at, name);
-        }
-        if (is_last)
-            return;
-    }
+    char name[64];
+    while ((path = split(path, name)) != NULL)
+        document = child(document, name);
+    if (json_is_array(document) && value)
+        json_array_set_new(document, (size_t)atoi(name), value);
+    else if (json_is_array(document))
+        json_array_remove(document, (size_t)atoi(name));
+    else if (value)
+        json_object_set_new(document, name, value);
+    else
+        json_object_del(document, name);
 }

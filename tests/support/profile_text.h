@@ -12,8 +12,10 @@
  * that was not measured to the end. Their kernels are the scalar ones, which every build has. */
 json_t *profile_json(const sattn_identity *identity);
 
-/* The place that a path leads to, names and numbers with slashes between them: "entries/0/taken".
- * `value`, which is taken over, is put there; NULL: the field is removed. */
+/* Paths are names and numbers with slashes between them: "entries/0/taken". NULL: there is nothing.
+ */
+json_t *profile_get(json_t *document, const char *path);
+/* `value`, which is taken over, is put there; NULL: the field is removed. */
 void profile_set(json_t *document, const char *path, json_t *value);
 
 #endif
