@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATE_TEXT = 1024, DECISION_TEXT = STATE_TEXT + 256 };
+enum { STATE_TEXT = 1024, DECISION_TEXT = STATE_TEXT + 256, MEASURED_TEXT = 256 };
 
 /* An explanation with its texts, in one allocation: `made` is its first member. */
 typedef struct explanation {
     sattn_explanation made;
     char shape_class[SATTN_CLASS_TEXT], decision[DECISION_TEXT], profile_state[STATE_TEXT];
-    char path[SATTN_PROFILE_PATH];
+    char path[SATTN_PROFILE_PATH], measured[MEASURED_TEXT];
     sattn_candidate candidates[SATTN_RECIPES_MAX];
     char kernels[SATTN_RECIPES_MAX][SATTN_RECIPE_TEXT];
     char reasons[SATTN_RECIPES_MAX][SATTN_REASON_TEXT];
@@ -161,6 +161,7 @@ static sattn_status tell(sattn_explanation **made, const sattn_recipe_list *list
     sattn_class_print(&list->shape_class, e->shape_class);
     tell_profile(e, list, options);
     tell_decision(list, entry, e->profile_state, e->decision);
+    snprintf(e->measured, sizeof e->measured, "%s", entry ? entry->shape : "");
     for (size_t i = 0; i < list->n; ++i)
         describe(list, entry, i, &e->candidates[i], e->kernels[i], e->reasons[i]);
     find_front(e->candidates, list->n);
@@ -169,7 +170,9 @@ static sattn_status tell(sattn_explanation **made, const sattn_recipe_list *list
                                   .profile = e->path,
                                   .profile_state = e->profile_state,
                                   .n_candidates = list->n,
-                                  .candidates = e->candidates};
+                                  .candidates = e->candidates,
+                                  .measured = e->measured,
+                                  .is_tainted = entry && entry->is_tainted};
     *made = &e->made;
     return SATTN_OK;
 }
