@@ -155,7 +155,8 @@ sattn_status sattn_overrides_get(const sattn_options *options, sattn_overrides *
         return sattn_fail(environment_status, "%s", environment_error);
     const sattn_own_profile *const own = sattn_profile_own();
     if (own->status != SATTN_OK)
-        return sattn_fail(own->status, "%s", own->problem);
+        return sattn_fail(own->status, "%s%.300s%s%s", *own->path ? "profile " : "", own->path,
+                          *own->path ? ": " : "", own->problem);
     *overrides = environment;
     overrides->profile = options && options->profile ? options->profile : own->profile;
     if (options && options->isa) {

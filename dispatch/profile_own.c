@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * profile_own.c: see profile_own.h. The warning comes after the reading: a handler may call the
- * library, which must not wait for itself then. */
+ * profile_own.c: see profile_own.h. */
 #define _POSIX_C_SOURCE 200809L /* stat */
 
 #include "dispatch/profile_own.h"
@@ -83,11 +82,13 @@ static void read_own(void)
     atomic_store(&is_to_warn, problem[0] != '\0');
 }
 
+/* The warning comes after the reading: a handler that calls the library must not wait for itself.
+ */
 const sattn_own_profile *sattn_profile_own(void)
 {
     pthread_once(&once, read_own);
     if (atomic_load_explicit(&is_to_warn, memory_order_relaxed) &&
         atomic_exchange(&is_to_warn, false))
-        sattn_warn("profile %s%s: %s", path, own.profile ? "" : " is not used", problem);
+        sattn_warn("profile %.300s%s: %s", path, own.profile ? "" : " is not used", problem);
     return &own;
 }

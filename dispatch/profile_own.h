@@ -17,7 +17,8 @@ typedef struct sattn_own_profile {
     sattn_status status;
 } sattn_own_profile;
 
-/* Never NULL. Warns, once, of a file that cannot be used. Safe from any thread. */
+/* Never NULL. Warns of its problem, once per process. Safe from any thread, but for where a lock is
+ * held that a call takes: a handler of warnings may make one. */
 const sattn_own_profile *sattn_profile_own(void);
 
 /* $XDG_CONFIG_HOME/simdattn/profile.json, else $HOME/.config/simdattn/profile.json. False: neither

@@ -294,10 +294,9 @@ SATTN_API void sattn_set_warning_handler(sattn_warning_handler *handler, void *c
 
 /* One way to run a call. */
 typedef struct sattn_candidate {
-    const char *plan; /* as in sattn_options: "fused", "chain"; "" of a single op */
-    const char
-        *kernels;   /* a comma list; of a fused prefill that of its last rows behind the first */
-    int key_splits; /* that the profile would have; 0: what is chosen without it */
+    const char *plan;    /* as in sattn_options: "fused", "chain"; "" of a single op */
+    const char *kernels; /* a comma list; of a fused prefill with that of its last rows */
+    int key_splits;      /* that the profile would have; 0: what is chosen without it */
     bool is_eligible, is_taken;
     bool is_default;    /* what runs without a profile */
     bool is_on_front;   /* of those measured and eligible, none is both faster and more exact */
