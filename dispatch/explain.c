@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATE_TEXT = 1024, DECISION_TEXT = STATE_TEXT + 256, MEASURED_TEXT = 256 };
+enum { STATE_TEXT = 1024, DECISION_TEXT = STATE_TEXT + 256, MEASURED_TEXT = 256, MARGIN_TEXT = 80 };
 
 /* An explanation with its texts, in one allocation: `made` is its first member. */
 typedef struct explanation {
@@ -37,13 +37,17 @@ static const sattn_tried *tried_of(const sattn_profile_entry *entry, const sattn
 static void tell_error(const sattn_profile_entry *entry, const sattn_tried *tried,
                        char text[SATTN_REASON_TEXT])
 {
-    if (!(tried->error <= tried->error_bound))
+    if (tried->error > tried->error_bound)
         snprintf(text, SATTN_REASON_TEXT,
                  "its error of %.3g is beyond what rounding explains, %.3g", tried->error,
                  tried->error_bound);
-    else
+    else if (entry->max_error > 0 && tried->error > entry->max_error)
         snprintf(text, SATTN_REASON_TEXT, "its error of %.3g is beyond the profile's budget, %.3g",
                  tried->error, entry->max_error);
+    else
+        snprintf(text, SATTN_REASON_TEXT,
+                 "the profile does not admit it: too slow to be looked at, or wrong elsewhere in "
+                 "the class");
 }
 
 /* Why a recipe that may be taken is not. */
@@ -69,7 +73,7 @@ static void tell_preference(const sattn_recipe_list *list, const sattn_profile_e
         return;
     const bool is_chain = list->items[index].recipe.computation == SATTN_COMPUTE_CHAIN;
     snprintf(text, SATTN_REASON_TEXT, "%s",
-             is_measured ? "not measured"
+             is_measured ? "the profile has not tried it"
              : is_chain && list->items[list->taken].recipe.computation == SATTN_COMPUTE_FUSED
                  ? "a chain is not taken unless it is asked for or a profile has it"
                  : "the registry's order has another before it");
@@ -123,16 +127,29 @@ static void find_front(sattn_candidate *candidates, size_t n)
     }
 }
 
+/* By how much the fastest is that. */
+static void tell_margin(const sattn_profile_entry *entry, char text[MARGIN_TEXT])
+{
+    text[0] = '\0';
+    if (isfinite(entry->margin) && isfinite(entry->spread))
+        snprintf(text, MARGIN_TEXT, ": %s %.1f %%, spread %.1f %%",
+                 entry->is_tie ? "a tie within" : "faster than the next by",
+                 100 * fabs(entry->margin), 100 * entry->spread);
+}
+
 static void tell_decision(const sattn_recipe_list *list, const sattn_profile_entry *entry,
                           const char *profile_state, char text[DECISION_TEXT])
 {
     const char *const words = sattn_decision_text(list->decision);
-    if (list->decision == SATTN_DECIDED_BY_PROFILE || list->decision == SATTN_DECIDED_DEFAULT)
-        snprintf(text, DECISION_TEXT, "%s, as measured at %s", words, entry->shape);
-    else if (list->decision == SATTN_DECIDED_WITHOUT_PROFILE)
+    char margin[MARGIN_TEXT];
+    if (list->decision == SATTN_DECIDED_BY_PROFILE || list->decision == SATTN_DECIDED_DEFAULT) {
+        tell_margin(entry, margin);
+        snprintf(text, DECISION_TEXT, "%s, as measured at %s%s", words, entry->shape, margin);
+    } else if (list->decision == SATTN_DECIDED_WITHOUT_PROFILE) {
         snprintf(text, DECISION_TEXT, "%s: %s", words, profile_state);
-    else
+    } else {
         snprintf(text, DECISION_TEXT, "%s", words);
+    }
 }
 
 static void tell_profile(explanation *e, const sattn_recipe_list *list,
