@@ -23,6 +23,7 @@ static void print_wrapped(FILE *file, const char *text, int indent, int column)
     const char *space = "";
     while (*text) {
         size_t length = strcspn(text, " ,");
+        length += strncmp(text + length, " %", 2) == 0 ? 2 : 0;
         length += text[length] == ',';
         if (column > indent && column + (int)strlen(space) + (int)length > WIDTH) {
             fprintf(file, "\n%*s", indent, "");
@@ -70,9 +71,11 @@ static void print_profile(const sattn_explained *explain, FILE *file)
 {
     const sattn_explain_profile *const p = &explain->profile;
     char home[SATTN_PROFILE_PATH];
+    bool is_told;
     switch (p->state) {
     case SATTN_EXPLAIN_IN_USE:
-        print_field(file, "profile", "%s%s%s", p->path, *p->problem ? ", but " : "", p->problem);
+        print_field(file, "profile", "%s: in use%s%s", p->path, *p->problem ? ", but " : "",
+                    p->problem);
         break;
     case SATTN_EXPLAIN_NO_PROFILE:
         if (getenv("SATTN_PROFILE") && *getenv("SATTN_PROFILE"))
@@ -83,17 +86,16 @@ static void print_profile(const sattn_explained *explain, FILE *file)
             print_field(file, "profile", "none: neither XDG_CONFIG_HOME nor HOME is set");
         break;
     case SATTN_EXPLAIN_STALE:
-        print_field(file, "profile",
-                    "%s is stale and not used: it is of another machine or build; `simdattn tune` "
-                    "makes a new one",
-                    p->path);
+        print_field(file, "profile", "%s: stale, of another machine or build", p->path);
         for (size_t d = 0; d < p->n_differences; ++d)
             print_field(file, "", "%s: there %s, here %s",
                         sattn_identity_name(p->differences[d].field), p->differences[d].there,
                         p->differences[d].here);
         break;
     case SATTN_EXPLAIN_UNUSABLE:
-        print_field(file, "profile", "%s is not used: %s", p->path, p->problem);
+        is_told = strstr(explain->explanation->decision, p->problem);
+        print_field(file, "profile", "%s: not used%s%s", p->path, is_told ? "" : ": ",
+                    is_told ? "" : p->problem);
         break;
     }
 }
@@ -172,12 +174,25 @@ static void print_table(const sattn_explained *explain, sattn_explain_source sou
     sattn_table_free(&table);
 }
 
+/* Where no source has anything. */
+static void print_nothing(const sattn_explain_options *o, FILE *file)
+{
+    if (*o->shape.name && !o->is_changed)
+        print_field(file, "measured", "nothing for such calls; `simdattn tune --shape %s` would",
+                    o->shape.name);
+    else
+        print_field(file, "measured",
+                    "nothing for such calls; `simdattn tune` measures named shapes");
+}
+
 static void print_tables(sattn_explained *explain, FILE *file)
 {
+    bool is_any = false;
     for (int s = 0; s < SATTN_EXPLAIN_SOURCES; ++s) {
         const sattn_explain_source source = (sattn_explain_source)s;
         if (!sattn_explain_any_measured(explain->rows, explain->n_rows, source))
             continue;
+        is_any = true;
         fputc('\n', file);
         if (source == SATTN_EXPLAIN_PROFILE)
             print_field(file, "measured", "for the profile, at %s", explain->explanation->measured);
@@ -186,6 +201,8 @@ static void print_tables(sattn_explained *explain, FILE *file)
         sattn_explain_sort(explain->rows, explain->n_rows, source);
         print_table(explain, source, file);
     }
+    if (!is_any)
+        print_nothing(explain->options, file);
 }
 
 /* ---- why not the others */
