@@ -22,9 +22,6 @@ sattn_status sattn_options_check(const sattn_options *options)
     if (options->threads < 0)
         return sattn_fail(SATTN_ERR_ARGUMENT, "options.threads = %d: expected 0 or more",
                           options->threads);
-    if (options->profile)
-        return sattn_fail(SATTN_ERR_UNSUPPORTED,
-                          "options.profile is set: this version reads no profile");
     if (options->key_splits < 0)
         return sattn_fail(SATTN_ERR_ARGUMENT, "options.key_splits = %d: expected 0 or more",
                           options->key_splits);

@@ -45,6 +45,7 @@ typedef enum sattn_status {
     SATTN_ERR_ENVIRONMENT, /* a SATTN_* environment variable has a value that is not legal */
     SATTN_ERR_WORKSPACE,   /* the workspace given is too small or not aligned */
     SATTN_ERR_MEMORY,      /* an allocation failed */
+    SATTN_ERR_PROFILE,     /* a profile is missing, stale or not legal */
 } sattn_status;
 
 /* A short name of the status, never NULL. */
@@ -149,15 +150,21 @@ typedef struct sattn_attention_args {
     int64_t scores_in_stride_b, scores_in_stride_h, scores_in_stride_t;
 } sattn_attention_args;
 
+/* What `simdattn tune` measured on a machine: which kernels are the fastest for which calls. */
+typedef struct sattn_profile sattn_profile;
+
 typedef struct sattn_options {
     /* The most threads that work on a call, the calling one included; 0 is 1. Fewer work where a
      * call has fewer parts, or too little work to be worth a thread. */
     int threads;
     const char *isa; /* highest ISA to use ("scalar", "avx2", ...); NULL: SATTN_ISA, else any */
-    /* Comma list of kernel names, each for its own op. NULL: SATTN_KERNEL, else what suits the
-     * shape; where a fused prefill would leave lanes empty, another kernel does its last rows. */
+    /* Comma list of kernel names, each for its own op. NULL: SATTN_KERNEL, else what the profile
+     * has for such a call, else what suits the shape; where a fused prefill would leave lanes
+     * empty, another kernel does its last rows. */
     const char *kernels;
-    const char *profile;   /* not supported yet */
+    /* What was measured on this machine, for calls that name no kernel. NULL: the process's own,
+     * see sattn_profile_load. */
+    const sattn_profile *profile;
     void *workspace;       /* NULL: one allocation per call; else 64-byte aligned, of at least */
     size_t workspace_size; /* as many bytes as the call's .._workspace_size says */
     /* The rest is for sattn_attention and sattn_attention_ragged alone. */
@@ -168,8 +175,8 @@ typedef struct sattn_options {
     int key_splits;
     /* "fused": one kernel that never stores scores; "chain": qk, softmax and av, a block of query
      * rows after the other, with the block's scores in the workspace (0.5 MiB for each thread; up
-     * to 16 MiB, or one row for each head of a group, where rows are long); NULL: fused, or chain
-     * where scores are returned, which only that can do. */
+     * to 16 MiB, or one row for each head of a group, where rows are long); NULL: what the profile
+     * has for such a call, else fused; chain where scores are returned, which only that can do. */
     const char *plan;
 } sattn_options;
 
@@ -265,6 +272,25 @@ SATTN_API const char *sattn_plan_kernel(const sattn_plan *plan);
  * or NULL for an allocation. */
 SATTN_API sattn_status sattn_plan_run(const sattn_plan *plan, const sattn_pointers *pointers,
                                       void *workspace, size_t workspace_size);
+
+/* Reads a profile from a file, or from the text of one. SATTN_ERR_PROFILE: it cannot be read, or is
+ * of another machine, library or compiler; sattn_last_error then names the field, its value there
+ * and here. On failure *profile is NULL. Threads may share it, until sattn_profile_destroy.
+ *
+ * Calls without options.profile use the process's own, which the first call reads: from the file
+ * that SATTN_PROFILE names ("none": from none), else from simdattn/profile.json in
+ * $XDG_CONFIG_HOME, else in $HOME/.config, if there is one. One that cannot be used is warned of
+ * once and ignored; with SATTN_PROFILE_STRICT=1 every call then returns SATTN_ERR_PROFILE. */
+SATTN_API sattn_status sattn_profile_load(sattn_profile **profile, const char *path);
+SATTN_API sattn_status sattn_profile_load_buffer(sattn_profile **profile, const void *data,
+                                                 size_t size);
+SATTN_API void sattn_profile_destroy(sattn_profile *profile);
+
+/* Gets each warning, a sentence without a newline, on the thread whose call found the reason. */
+typedef void sattn_warning_handler(void *context, const char *message);
+
+/* NULL: back to the default, which prints "simdattn: warning: ..." to stderr. */
+SATTN_API void sattn_set_warning_handler(sattn_warning_handler *handler, void *context);
 
 /* One row of the registry. */
 typedef struct sattn_kernel_info {
