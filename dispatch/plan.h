@@ -7,8 +7,7 @@
 
 #include "dispatch/layout.h"
 #include "dispatch/operands.h"
-#include "dispatch/registry.h"
-#include "dispatch/simdattn.h"
+#include "dispatch/override.h"
 
 struct sattn_plan {
     /* What the computation looks at; the pointers are those of the call that made the plan. */
@@ -17,7 +16,9 @@ struct sattn_plan {
     sattn_computation computation;
     const sattn_kernel *kernels[SATTN_OP_COUNT]; /* NULL where it does without the op */
     const sattn_kernel *rest_kernel; /* few-query kernel for the last rows of a unit, or NULL */
+    int key_splits;                  /* asked for, by options or the profile; 0: to be chosen */
     sattn_phase phase;
+    sattn_decision decision;
     float scale;
     int64_t n_group;
     bool may_hide; /* some key may be hidden from some row, other than by n_k_valid */
@@ -45,17 +46,19 @@ sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_computatio
                               const sattn_options *options,
                               sattn_operand operands[SATTN_OPERAND_COUNT]);
 
-/* Which of the two it is; refuses options that do not fit. */
+/* Which of the two options or arguments ask for, fused if neither does (*is_open); refuses options
+ * that do not fit. */
 sattn_status sattn_choose_computation(const sattn_attention_args *args,
-                                      const sattn_options *options, sattn_computation *computation);
+                                      const sattn_options *options, sattn_computation *computation,
+                                      bool *is_open);
 
 /* A plan of one worker that takes units whole, of plan->args, which have passed, with its kernels
- * chosen; no workspace yet. */
-sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation,
-                              const sattn_options *options);
+ * chosen; no workspace yet. may_change as in sattn_plan_choose. */
+sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation, bool may_change,
+                              const sattn_overrides *overrides, const sattn_options *options);
 
-/* Key ranges for so many keys where the options ask for a number of them; else 1. */
-int64_t sattn_splits_asked(int64_t n_k, const sattn_options *options);
+/* Key ranges for so many keys where a number of them is asked for; else 1. */
+int64_t sattn_splits_asked(int64_t n_k, int key_splits);
 
 /* Threads that the options allow, at least 1. */
 int sattn_threads_asked(const sattn_options *options);

@@ -17,6 +17,30 @@ struct sattn_profile {
     char path[];
 };
 
+const char *sattn_decision_text(sattn_decision decision)
+{
+    switch (decision) {
+    case SATTN_DECIDED_BY_NAME:
+        return "a kernel is asked for by name";
+    case SATTN_DECIDED_BY_PROFILE:
+        return "the profile's choice";
+    case SATTN_DECIDED_WITHOUT_PROFILE:
+        return "the registry's order, since no profile is in use";
+    case SATTN_DECIDED_WITHOUT_ENTRY:
+        return "the registry's order, since the profile has nothing for such calls";
+    case SATTN_DECIDED_UNFINISHED:
+        return "the registry's order, since the profile's entry for such calls was not finished";
+    case SATTN_DECIDED_DEFAULT:
+        return "the registry's order, than which the profile has nothing faster";
+    case SATTN_DECIDED_MISSING:
+        return "the registry's order, since the profile's choice needs features that are not "
+               "usable";
+    case SATTN_DECIDED_UNFIT:
+        return "the registry's order, since the profile's choice is not what options ask for";
+    }
+    return "unknown";
+}
+
 /* Fibonacci hashing: the upper bits of a product with 2^64 / golden ratio. */
 static size_t slot_of(uint64_t key, unsigned slot_bits)
 {

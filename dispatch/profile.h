@@ -36,6 +36,21 @@ typedef struct sattn_profile_entry {
     size_t taken;
 } sattn_profile_entry;
 
+/* What decided which kernels a call runs. But for the first two it was the registry's order. */
+typedef enum sattn_decision {
+    SATTN_DECIDED_BY_NAME, /* a kernel of the call is asked for by name */
+    SATTN_DECIDED_BY_PROFILE,
+    SATTN_DECIDED_WITHOUT_PROFILE,
+    SATTN_DECIDED_WITHOUT_ENTRY, /* it has none for such a call */
+    SATTN_DECIDED_UNFINISHED,    /* its entry is not complete */
+    SATTN_DECIDED_DEFAULT,       /* its choice is that order, for want of anything faster */
+    SATTN_DECIDED_MISSING,       /* its choice needs features that are not usable */
+    SATTN_DECIDED_UNFIT,         /* its choice is not of the plan, names or key ranges asked for */
+} sattn_decision;
+
+/* As a sentence. */
+const char *sattn_decision_text(sattn_decision decision);
+
 /* NULL: the profile has none for this class and this set of usable features. An entry for more
  * features does where its choice needs none that are missing. */
 const sattn_profile_entry *sattn_profile_find(const sattn_profile *profile,

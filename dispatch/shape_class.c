@@ -4,6 +4,8 @@
  * written and read by it. */
 #include "dispatch/shape_class.h"
 
+#include "dispatch/share.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +69,7 @@ sattn_shape_class sattn_class_of(const sattn_attention_args *a, sattn_computatio
     const sattn_call call = sattn_call_of(computation, SATTN_OP_COUNT);
     const bool has_k = call == SATTN_CALL_ATTENTION || call == SATTN_CALL_QK;
     const bool has_v = call == SATTN_CALL_ATTENTION || call == SATTN_CALL_AV;
-    const int64_t n_group = a->n_q_heads > 0 ? a->n_q_heads / a->n_kv_heads : 1;
+    const int64_t n_group = sattn_group_of(a);
     int64_t rows;
     if (__builtin_mul_overflow(n_group, a->n_q, &rows))
         rows = INT64_MAX;
