@@ -10,13 +10,19 @@ typedef struct sattn_own_profile {
     const sattn_profile *profile; /* NULL: calls do without */
     const char *path;             /* of the file that was found or named, or "" */
     /* Why there is none, naming the field that differs: "no profile", "SATTN_PROFILE=none",
-     * "stale: cpu_model is 97, here 68"; "" where there is one. */
+     * "stale: cpu_model is 97, here 68"; or what of it is left out. "" where all is used. */
     const char *problem;
-    /* SATTN_ERR_PROFILE: SATTN_PROFILE_STRICT=1, and the file cannot be used. */
+    /* What every call returns: SATTN_ERR_PROFILE under SATTN_PROFILE_STRICT=1 where the file cannot
+     * be used, SATTN_ERR_ENVIRONMENT where that variable has another value. */
     sattn_status status;
 } sattn_own_profile;
 
-/* Never NULL. Warns of a file that cannot be used. Safe from any thread. */
+/* Never NULL. Warns, once, of a file that cannot be used. Safe from any thread. */
 const sattn_own_profile *sattn_profile_own(void);
+
+/* $XDG_CONFIG_HOME/simdattn/profile.json, else $HOME/.config/simdattn/profile.json. False: neither
+ * variable has an absolute path, or it is too long. */
+enum { SATTN_PROFILE_PATH = 4096 };
+bool sattn_profile_default_path(char path[SATTN_PROFILE_PATH]);
 
 #endif
