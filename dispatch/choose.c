@@ -160,8 +160,7 @@ static sattn_decision choose_by_profile(sattn_plan *plan, bool may_change,
     plan->computation = recipe->computation;
     memcpy(plan->kernels, recipe->kernels, sizeof plan->kernels);
     plan->rest_kernel = recipe->rest_kernel;
-    if (plan->key_splits == 0)
-        plan->key_splits = recipe->key_splits;
+    plan->profile_splits = recipe->key_splits;
     return SATTN_DECIDED_BY_PROFILE;
 }
 
@@ -170,6 +169,7 @@ sattn_status sattn_plan_choose(sattn_plan *plan, bool may_change, const sattn_ov
 {
     sattn_status status = SATTN_OK;
     plan->key_splits = options ? options->key_splits : 0;
+    plan->profile_splits = 0;
     plan->decision = choose_by_profile(plan, may_change, overrides, options);
     plan->phase = phase_of(plan, overrides);
     if (plan->decision != SATTN_DECIDED_BY_PROFILE)

@@ -71,6 +71,16 @@ int sattn_threads_asked(const sattn_options *options)
     return options && options->threads > 0 && sattn_team_is_built() ? options->threads : 1;
 }
 
+/* Key ranges where nothing asks for a number: with as many blocks as threads they have no use. */
+static int64_t chosen_splits(const sattn_plan *plan, double blocks, int threads)
+{
+    const sattn_attention_args *const a = &plan->args;
+    const bool is_profiled = plan->profile_splits > 0 && blocks < (double)threads;
+    return at_most_blocks(is_profiled ? plan->profile_splits
+                                      : sattn_chosen_splits(blocks, sattn_keys_per_row(a), threads),
+                          a->n_k);
+}
+
 /* Blocks of rows, key ranges and workers, for as many threads as the work is worth. */
 static void share_work(sattn_plan *plan, const sattn_options *options)
 {
@@ -89,8 +99,7 @@ static void share_work(sattn_plan *plan, const sattn_options *options)
     }
     const double blocks = (double)n_units * (double)plan->n_blocks;
     if (plan->computation == SATTN_COMPUTE_FUSED && plan->key_splits == 0)
-        plan->splits =
-            at_most_blocks(sattn_chosen_splits(blocks, sattn_keys_per_row(a), threads), a->n_k);
+        plan->splits = chosen_splits(plan, blocks, threads);
     plan->parts_apart = plan->splits > 1 && blocks < (double)threads;
     const double tasks = blocks * (double)(plan->parts_apart ? plan->splits : 1);
     plan->workers = tasks < (double)threads ? (int)tasks : threads;

@@ -16,7 +16,8 @@ struct sattn_plan {
     sattn_computation computation;
     const sattn_kernel *kernels[SATTN_OP_COUNT]; /* NULL where it does without the op */
     const sattn_kernel *rest_kernel; /* few-query kernel for the last rows of a unit, or NULL */
-    int key_splits;                  /* asked for, by options or the profile; 0: to be chosen */
+    int key_splits;                  /* that options ask for; 0: to be chosen */
+    int profile_splits;              /* the choice of the profile, if any; else 0 */
     sattn_phase phase;
     sattn_decision decision;
     float scale;

@@ -14,8 +14,15 @@ struct sattn_profile {
     uint32_t *slots;    /* [n_slots] 1 + the index of the first entry of a class; 0: empty */
     size_t n_slots;     /* a power of two */
     unsigned slot_bits; /* its logarithm */
-    char path[];
+    const char *path;
 };
+
+const sattn_profile *sattn_profile_none(void)
+{
+    static uint32_t no_slots[2];
+    static const sattn_profile none = {.slots = no_slots, .n_slots = 2, .slot_bits = 1, .path = ""};
+    return &none;
+}
 
 const char *sattn_decision_text(sattn_decision decision)
 {
@@ -129,7 +136,7 @@ sattn_profile *sattn_profile_make(const sattn_profile_entry *entries, size_t n_e
     sattn_profile *const profile = calloc(1, sizeof *profile + path_size);
     if (!profile)
         return NULL;
-    memcpy(profile->path, path, path_size);
+    profile->path = memcpy(profile + 1, path, path_size);
     profile->slot_bits = 1;
     while (((size_t)1 << profile->slot_bits) < 2 * n_entries)
         ++profile->slot_bits;

@@ -62,6 +62,24 @@ void sattn_identity_features(sattn_features set, char text[SATTN_IDENTITY_TEXT])
     }
 }
 
+bool sattn_identity_parse_features(const char *text, sattn_features *set)
+{
+    char again[SATTN_IDENTITY_TEXT];
+    *set = 0;
+    for (const char *at = text; *at;) {
+        const size_t length = strcspn(at, " ");
+        for (int i = 0; i < 64; ++i) {
+            const char *const name = sattn_feature_name((sattn_features)1 << i);
+            if (name && strlen(name) == length && strncmp(at, name, length) == 0)
+                *set |= (sattn_features)1 << i;
+        }
+        at += length + (at[length] == ' ');
+    }
+    sattn_identity_features(*set,
+                            again); /* what is unknown, twice or out of order is missing there */
+    return strcmp(text, again) == 0;
+}
+
 static void set(sattn_identity *identity, sattn_identity_field field, const char *text)
 {
     snprintf(identity->text[field], SATTN_IDENTITY_TEXT, "%s", text[0] ? text : "unknown");

@@ -44,6 +44,8 @@ bool sattn_identity_is_number(sattn_identity_field field);
 
 /* Names of the features in alphabetical order, separated by spaces, as in a profile. */
 void sattn_identity_features(sattn_features set, char text[SATTN_IDENTITY_TEXT]);
+/* Takes what that wrote and nothing else. */
+bool sattn_identity_parse_features(const char *text, sattn_features *set);
 
 /* A CPU with this record, which `cpus` threads of a process may run on at once; 0: not known. */
 void sattn_identity_make(const sattn_cpu_record *record, int cpus, sattn_identity *identity);

@@ -21,8 +21,8 @@ typedef struct ragged_plan {
     sattn_ragged ragged;
     int64_t n_sequences;
     sattn_overrides overrides;
-    sattn_options options; /* key_splits at least 1 */
-    int64_t tile_rows;     /* of a fused prefill kernel; 0 for a chain */
+    const sattn_options *options;
+    int64_t tile_rows; /* of a fused prefill kernel; 0 for a chain */
     bool has_phase[PHASES];
     sattn_plan of_phase[PHASES]; /* for the most queries and keys of a sequence of the phase */
     int workers;
@@ -121,7 +121,7 @@ static sattn_status plan_phases(ragged_plan *p, sattn_computation computation, i
             continue;
         sattn_plan *const plan = &p->of_phase[phase];
         const sattn_status status =
-            sattn_plan_begin(plan, computation, false, &p->overrides, &p->options);
+            sattn_plan_begin(plan, computation, false, &p->overrides, p->options);
         if (status != SATTN_OK)
             return status;
         if (threads > 1 && phase == 0) {
@@ -186,7 +186,7 @@ static sattn_status make_plan(ragged_plan *p, const sattn_attention_args *args,
     *p = (ragged_plan){.args = *args,
                        .ragged = *ragged,
                        .n_sequences = args->batch,
-                       .options = options ? *options : (sattn_options){0},
+                       .options = options,
                        .workers = 1};
     p->args.batch = 1;
     status = sattn_plan_check(&p->args, computation, options, p->operands);
@@ -194,10 +194,9 @@ static sattn_status make_plan(ragged_plan *p, const sattn_attention_args *args,
         status = sattn_overrides_get(options, &p->overrides);
     if (status != SATTN_OK)
         return status;
-    p->options.key_splits = p->options.key_splits > 0 ? p->options.key_splits : 1;
     if (is_empty(p)) { /* wrong options are refused all the same */
         p->of_phase[0].args = p->args;
-        return sattn_plan_begin(&p->of_phase[0], computation, false, &p->overrides, &p->options);
+        return sattn_plan_begin(&p->of_phase[0], computation, false, &p->overrides, options);
     }
     p->tile_rows = computation == SATTN_COMPUTE_FUSED ? sattn_prefill_tile_rows(&p->overrides) : 0;
     const double work = survey(p, computation, &prefill_rows);
