@@ -14,6 +14,9 @@
 
 static const double window_ns = 0.4e6;
 
+/* Of the time of a class, however long it took to verify its candidates. */
+static const double least_race = 0.4;
+
 /* ---- the race */
 
 /* An admitted candidate on the track. */
@@ -27,12 +30,6 @@ typedef struct track {
     sattn_outside outside;
     sattn_crew *crew;
 } track;
-
-/* What a window needs of the threads; crews are gathered outside the time. */
-typedef struct call_context {
-    sattn_bench_call *call;
-    sattn_crew *crew;
-} call_context;
 
 static void gather_crew(void *context)
 {
@@ -128,10 +125,10 @@ static bool open_outcome(sattn_tune_outcome *outcome, const sattn_tune_job *job,
                                            .margin = unknown,
                                            .spread = unknown,
                                            .tried = tried};
-    for (size_t c = 0; tried && outcome->notes && c < count; ++c) {
-        tried[c] = (sattn_tried){.time_ns = unknown, .time_p10_ns = unknown, .time_p90_ns = unknown};
-        outcome->notes[c].gain = sattn_stat_of(NULL, 0);
-    }
+    outcome->gain = sattn_stat_of(NULL, 0);
+    for (size_t c = 0; tried && outcome->notes && c < count; ++c)
+        tried[c] =
+            (sattn_tried){.time_ns = unknown, .time_p10_ns = unknown, .time_p90_ns = unknown};
     return tried && outcome->notes;
 }
 
@@ -158,18 +155,6 @@ static void fill_accuracy(const sattn_tune_field *field, sattn_tried *tried,
     outcome->entry.n_tried = field->count;
 }
 
-static sattn_stat inverse(const sattn_stat *stat)
-{
-    return (sattn_stat){.median = 1 / stat->median,
-                        .p10 = 1 / stat->p90,
-                        .p90 = 1 / stat->p10,
-                        .low = 1 / stat->high,
-                        .high = 1 / stat->low,
-                        .n = stat->n};
-}
-
-/* Gains over the default follow from what was behind the winner only for the winner itself: for the
- * others from the times. */
 static void fill_race(const sattn_tune_field *field, const int *lane_of,
                       const sattn_race_result *race, sattn_tried *tried,
                       sattn_tune_outcome *outcome)
@@ -184,20 +169,20 @@ static void fill_race(const sattn_tune_field *field, const int *lane_of,
         tried[c].time_p10_ns = lane->time_ns.p10;
         tried[c].time_p90_ns = lane->time_ns.p90;
         tried[c].samples = lane->time_ns.n;
-        if ((size_t)lane_of[c] == race->winner) {
+        if ((size_t)lane_of[c] == race->winner)
             entry->taken = c;
-            outcome->notes[c].gain = standard ? standard->behind : sattn_stat_of(NULL, 0);
-        }
     }
+    if (standard)
+        outcome->gain = standard->behind;
     entry->is_tie = race->is_tie;
     entry->is_tainted = race->is_tainted;
     entry->is_complete = race->is_complete;
     entry->margin = race->margin;
     entry->spread = race->spread;
     outcome->rounds = race->rounds;
-    (void)inverse;
 }
 
+/* The default is the incumbent; where it is not exact enough, the first that is. */
 static void race_admitted(sattn_tune_field *field, const sattn_tune_setting *setting,
                           sattn_tried *tried, sattn_tune_outcome *outcome)
 {
@@ -221,6 +206,7 @@ static void race_admitted(sattn_tune_field *field, const sattn_tune_setting *set
 void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size_t count,
                     const sattn_tune_setting *setting, sattn_tune_outcome *outcome)
 {
+    const int64_t begin = sattn_now_ns();
     sattn_tune_field field = {0};
     *outcome = (sattn_tune_outcome){0};
     if (!open_outcome(outcome, job, count)) {
@@ -237,7 +223,10 @@ void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size
             fill_accuracy(&field, tried, outcome);
             outcome->failed = field.list[0].verdict == SATTN_TUNE_REJECTED &&
                               field.list[0].verified.n_failed > 0;
-            race_admitted(&field, setting, tried, outcome);
+            sattn_tune_setting rest = *setting;
+            rest.seconds -= (double)(sattn_now_ns() - begin) * 1e-9;
+            rest.seconds = fmax(rest.seconds, least_race * setting->seconds);
+            race_admitted(&field, &rest, tried, outcome);
         } else {
             snprintf(outcome->error, sizeof outcome->error, "out of memory");
         }

@@ -11,7 +11,7 @@
 #include "dispatch/profile.h"
 
 typedef struct sattn_tune_setting {
-    double seconds;   /* of the race */
+    double seconds;   /* for a class, or a race */
     double max_error; /* 0: any within bounds */
     uint64_t seed;
     sattn_crew *crew;
@@ -22,12 +22,12 @@ typedef struct sattn_tune_setting {
 typedef struct sattn_tune_note {
     sattn_tune_verdict verdict;
     char why[SATTN_TUNE_WHY]; /* "" where it was admitted */
-    sattn_stat gain;          /* of the default's time over its; n is 0 where either was not timed */
 } sattn_tune_note;
 
 typedef struct sattn_tune_outcome {
     sattn_profile_entry entry; /* n_tried is 0 where nothing could be tried: see `error` */
     sattn_tune_note *notes;    /* [n_tried] */
+    sattn_stat gain;           /* time of the default over that of what was taken; n 0: not known */
     char shape[96];            /* that was measured: entry.shape */
     int rounds;
     bool failed;     /* the default is wrong or refused: a broken build */

@@ -58,11 +58,37 @@ int64_t sattn_tune_heads(const sattn_tune_job *job)
     const double rows = (double)s->n_q * (double)(s->n_q_heads / s->n_kv_heads);
     const bool is_prefill = job->shape_class.phase == SATTN_PHASE_PREFILL;
     const double fit = is_prefill ? most_flops / (2 * rows * keys) : most_bytes / (4 * keys);
-    const double least = 2.0 * job->threads;
-    const double heads = fit > least ? fit : job->threads > 1 ? least : 1;
-    return fit >= 1 || job->threads > 1
-               ? (heads < (double)s->n_kv_heads ? (int64_t)heads : s->n_kv_heads)
-               : 1;
+    const double least = job->threads > 1 ? 2.0 * job->threads : 1; /* all threads need work */
+    const double heads = fit > least ? fit : least;
+    return heads < (double)s->n_kv_heads ? (int64_t)heads : s->n_kv_heads;
+}
+
+static sattn_status list_recipes(sattn_recipe_list *list, const sattn_tune_job *job)
+{
+    const sattn_options options = {
+        .threads = job->threads, .isa = job->isa, .profile = sattn_profile_none()};
+    if (job->shape.is_array)
+        return sattn_list_array_recipes(list, job->op, job->shape.n_k, &options);
+    const sattn_workload whole = {.shape = job->shape, .args = sattn_workload_args(&job->shape)};
+    const sattn_attention_args args =
+        sattn_workload_part(&whole, sattn_tune_heads(job), job->shape.n_q);
+    return sattn_list_recipes(list, job->shape_class.call, &args, &options);
+}
+
+bool sattn_tune_list_recipes(const sattn_tune_job *job, sattn_tune_recipes *recipes, char *error,
+                             size_t error_size)
+{
+    sattn_recipe_list *const list = calloc(1, sizeof *list);
+    recipes->count = 0;
+    const sattn_status status = list ? list_recipes(list, job) : SATTN_ERR_MEMORY;
+    if (status != SATTN_OK)
+        snprintf(error, error_size, "%s",
+                 list ? sattn_last_error() : sattn_status_string(SATTN_ERR_MEMORY));
+    for (size_t i = 0; status == SATTN_OK && i < list->n; ++i)
+        if (list->items[i].verdict == SATTN_RECIPE_ELIGIBLE)
+            recipes->list[recipes->count++] = list->items[i].recipe;
+    free(list);
+    return status == SATTN_OK && recipes->count > 0;
 }
 
 /* ---- the list */

@@ -8,7 +8,7 @@
 #include "bench/ops/ops.h"
 #include "bench/shapes.h"
 #include "bench/tune/tune_options.h"
-#include "dispatch/shape_class.h"
+#include "dispatch/candidates.h"
 
 typedef enum sattn_tune_tier {
     SATTN_TUNE_ASKED,   /* by --shape */
@@ -54,5 +54,15 @@ void sattn_tune_jobs_free(sattn_tune_jobs *list);
 /* What of a shape is measured: so many of its KV heads, of one batch entry, that a call does not
  * take long; a class does not depend on them. */
 int64_t sattn_tune_heads(const sattn_tune_job *job);
+
+/* The recipes that are tried for a job's class, the default first: all that may run here. False:
+ * `error` says why there are none. */
+typedef struct sattn_tune_recipes {
+    sattn_recipe list[SATTN_RECIPES_MAX];
+    size_t count;
+} sattn_tune_recipes;
+
+bool sattn_tune_list_recipes(const sattn_tune_job *job, sattn_tune_recipes *recipes, char *error,
+                             size_t error_size);
 
 #endif
