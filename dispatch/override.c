@@ -148,13 +148,15 @@ static void read_environment(void)
         snprintf(environment_error, sizeof environment_error, "%s", sattn_last_error());
     } else if (sattn_profile_own()->status != SATTN_OK) {
         environment_status = sattn_profile_own()->status;
-        snprintf(environment_error, sizeof environment_error, "%s", sattn_profile_own()->problem);
+        snprintf(environment_error, sizeof environment_error, "profile %.300s: %s",
+                 sattn_profile_own()->path, sattn_profile_own()->problem);
     }
 }
 
 sattn_status sattn_overrides_get(const sattn_options *options, sattn_overrides *overrides)
 {
     pthread_once(&environment_once, read_environment);
+    sattn_profile_own_warn();
     if (environment_status != SATTN_OK)
         return sattn_fail(environment_status, "%s", environment_error);
     *overrides = environment;

@@ -15,11 +15,15 @@
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-static const char *const entry_names[] = {"class", "features", "complete", "shape",  "taken",
-                                          "tie",   "tainted",  "margin",   "spread", "candidates"};
+static const char *const entry_names[] = {"class",  "features", "complete",  "max_error",
+                                          "shape",  "taken",    "tie",       "tainted",
+                                          "margin", "spread",   "candidates"};
 static const char *const candidate_names[] = {"plan",        "kernels",     "key_splits", "time_ns",
                                               "time_p10_ns", "time_p90_ns", "samples",    "error",
                                               "error_bound", "admitted"};
+
+static const char above_0[] = "a number above 0, or null";
+static const char from_0[] = "a number from 0 on, or null";
 
 /* The first name of a comma list that is no kernel of this build. */
 static bool find_unknown(const char *kernels, char name[96])
@@ -37,11 +41,10 @@ static bool find_unknown(const char *kernels, char name[96])
 
 static bool read_times(const sattn_fields *fields, sattn_tried *tried)
 {
-    static const char expected[] = "a number above 0, or null";
     int64_t samples;
-    if (!sattn_field_number(fields, "time_ns", DBL_TRUE_MIN, expected, &tried->time_ns) ||
-        !sattn_field_number(fields, "time_p10_ns", DBL_TRUE_MIN, expected, &tried->time_p10_ns) ||
-        !sattn_field_number(fields, "time_p90_ns", DBL_TRUE_MIN, expected, &tried->time_p90_ns) ||
+    if (!sattn_field_number(fields, "time_ns", DBL_TRUE_MIN, above_0, &tried->time_ns) ||
+        !sattn_field_number(fields, "time_p10_ns", DBL_TRUE_MIN, above_0, &tried->time_p10_ns) ||
+        !sattn_field_number(fields, "time_p90_ns", DBL_TRUE_MIN, above_0, &tried->time_p90_ns) ||
         !sattn_field_integer(fields, "samples", 0, INT_MAX, &samples))
         return false;
     tried->samples = (int)samples;
@@ -57,9 +60,8 @@ static bool read_times(const sattn_fields *fields, sattn_tried *tried)
 
 static bool read_errors(const sattn_fields *fields, sattn_tried *tried)
 {
-    static const char expected[] = "a number from 0 on, or null";
-    if (!sattn_field_number(fields, "error", 0, expected, &tried->error) ||
-        !sattn_field_number(fields, "error_bound", 0, expected, &tried->error_bound) ||
+    if (!sattn_field_number(fields, "error", 0, from_0, &tried->error) ||
+        !sattn_field_number(fields, "error_bound", 0, from_0, &tried->error_bound) ||
         !sattn_field_boolean(fields, "admitted", &tried->is_admitted))
         return false;
     return !tried->is_admitted || !(tried->error > tried->error_bound) ||
@@ -106,9 +108,18 @@ static bool read_features(const sattn_fields *fields, sattn_features of_machine,
            sattn_field_refuse(fields, "features", "some of \"%s\", in this order", all);
 }
 
+static bool read_max_error(const sattn_fields *fields, double *max_error)
+{
+    if (!sattn_field_number(fields, "max_error", DBL_TRUE_MIN, above_0, max_error))
+        return false;
+    if (isnan(*max_error))
+        *max_error = 0;
+    return true;
+}
+
 /* All but the candidates. */
 static bool read_facts(const sattn_fields *fields, sattn_features features,
-                       sattn_profile_entry *entry, bool *is_complete)
+                       sattn_profile_entry *entry)
 {
     const char *class;
     if (!sattn_fields_known(fields, entry_names, COUNT(entry_names)) ||
@@ -117,12 +128,13 @@ static bool read_facts(const sattn_fields *fields, sattn_features features,
     if (!sattn_class_parse(class, &entry->shape_class))
         return sattn_field_refuse(fields, "class", "a class of calls");
     return read_features(fields, features, &entry->usable) &&
-           sattn_field_boolean(fields, "complete", is_complete) &&
+           sattn_field_boolean(fields, "complete", &entry->is_complete) &&
+           read_max_error(fields, &entry->max_error) &&
            sattn_field_text(fields, "shape", &entry->shape) &&
            sattn_field_boolean(fields, "tie", &entry->is_tie) &&
            sattn_field_boolean(fields, "tainted", &entry->is_tainted) &&
            sattn_field_number(fields, "margin", -DBL_MAX, "a number or null", &entry->margin) &&
-           sattn_field_number(fields, "spread", 0, "a number from 0 on, or null", &entry->spread);
+           sattn_field_number(fields, "spread", 0, from_0, &entry->spread);
 }
 
 /* Those that this build knows. The place of the one that is taken moves with what is left out. */
@@ -163,17 +175,16 @@ bool sattn_profile_read_entry(const sattn_fields *fields, sattn_features feature
     const json_t *candidates;
     int64_t taken;
     *entry = (sattn_profile_entry){.n_tried = 0};
-    if (!read_facts(fields, features, entry, is_usable) ||
+    *is_usable = true;
+    if (!read_facts(fields, features, entry) ||
         !sattn_field_list(fields, "candidates", &candidates))
         return false;
-    if (!*is_usable)
-        return true;
     if (json_array_size(candidates) == 0)
         return sattn_field_refuse(fields, "candidates", "at least the default");
     return sattn_field_integer(fields, "taken", 0, (int64_t)json_array_size(candidates) - 1,
                                &taken) &&
-           (taken == 0 || !entry->is_tie ||
-            sattn_field_refuse(fields, "taken", "0, the default, in a tie")) &&
+           (taken == 0 || (entry->is_complete && !entry->is_tie) ||
+            sattn_field_refuse(fields, "taken", "0, the default, in a tie and before the end")) &&
            read_candidates(fields, candidates, (size_t)taken, entry, tried, is_usable, unknown);
 }
 

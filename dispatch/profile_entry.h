@@ -9,8 +9,8 @@
 
 /* Reads an entry, made under an identity of these features. What was tried goes to `tried`, which
  * has room for all its candidates, and the entry points there and into the JSON. False: refused.
- * *is_usable is false where readers pass over the entry: it is not complete, or a kernel that it
- * cannot do without is not in this build, which `unknown` then names. */
+ * *is_usable is false where a kernel that the entry cannot do without is not in this build, which
+ * `unknown` then names. */
 bool sattn_profile_read_entry(const sattn_fields *fields, sattn_features features,
                               sattn_profile_entry *entry, sattn_tried *tried, bool *is_usable,
                               char unknown[SATTN_PROFILE_REMARK]);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * profile_own.c: see profile_own.h. The warning comes after the reading: a handler may call the
- * library, which must not wait for itself then. */
+ * profile_own.c: see profile_own.h. */
 #define _POSIX_C_SOURCE 200809L /* stat */
 
 #include "dispatch/profile_own.h"
@@ -86,8 +85,12 @@ static void read_own(void)
 const sattn_own_profile *sattn_profile_own(void)
 {
     pthread_once(&once, read_own);
+    return &own;
+}
+
+void sattn_profile_own_warn(void)
+{
     if (atomic_load_explicit(&is_to_warn, memory_order_relaxed) &&
         atomic_exchange(&is_to_warn, false))
         sattn_warn("profile %s%s: %s", path, own.profile ? "" : " is not used", problem);
-    return &own;
 }

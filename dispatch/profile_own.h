@@ -17,8 +17,11 @@ typedef struct sattn_own_profile {
     sattn_status status;
 } sattn_own_profile;
 
-/* Never NULL. Warns, once, of a file that cannot be used. Safe from any thread. */
+/* Never NULL. Safe from any thread. */
 const sattn_own_profile *sattn_profile_own(void);
+/* Warns of its problem, once per process; where no lock is held, since a handler may call the
+ * library. */
+void sattn_profile_own_warn(void);
 
 /* $XDG_CONFIG_HOME/simdattn/profile.json, else $HOME/.config/simdattn/profile.json. False: neither
  * variable has an absolute path, or it is too long. */

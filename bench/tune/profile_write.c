@@ -51,9 +51,8 @@ static json_t *candidate_object(const sattn_tried *tried)
     return object;
 }
 
-static json_t *class_object(const sattn_profile_class *class)
+static json_t *entry_object(const sattn_profile_entry *entry)
 {
-    const sattn_profile_entry *const entry = class->entry;
     char name[SATTN_CLASS_TEXT], features[SATTN_IDENTITY_TEXT];
     json_t *const object = json_object(), *const candidates = json_array();
     sattn_class_print(&entry->shape_class, name);
@@ -62,7 +61,9 @@ static json_t *class_object(const sattn_profile_class *class)
         json_array_append_new(candidates, candidate_object(&entry->tried[i]));
     json_object_set_new(object, "class", json_string(name));
     json_object_set_new(object, "features", json_string(features));
-    json_object_set_new(object, "complete", json_boolean(class->is_complete));
+    json_object_set_new(object, "complete", json_boolean(entry->is_complete));
+    json_object_set_new(object, "max_error",
+                        number(entry->max_error > 0 ? entry->max_error : (double)NAN));
     json_object_set_new(object, "shape", json_string(entry->shape));
     json_object_set_new(object, "taken", json_integer((json_int_t)entry->taken));
     json_object_set_new(object, "tie", json_boolean(entry->is_tie));
@@ -73,16 +74,16 @@ static json_t *class_object(const sattn_profile_class *class)
     return object;
 }
 
-json_t *sattn_profile_document(const sattn_identity *identity, const sattn_profile_class *classes,
-                               size_t n_classes)
+json_t *sattn_profile_document(const sattn_identity *identity, const sattn_profile_entry *entries,
+                               size_t n_entries)
 {
-    json_t *const document = json_object(), *const entries = json_array();
-    for (size_t i = 0; i < n_classes; ++i)
-        json_array_append_new(entries, class_object(&classes[i]));
+    json_t *const document = json_object(), *const list = json_array();
+    for (size_t i = 0; i < n_entries; ++i)
+        json_array_append_new(list, entry_object(&entries[i]));
     json_object_set_new(document, "schema_minor", json_integer(SATTN_PROFILE_SCHEMA_MINOR));
     json_object_set_new(document, "identity", identity_object(identity));
-    json_object_set_new(document, "entries", entries);
-    if (json_object_size(document) == 3 && json_array_size(entries) == n_classes)
+    json_object_set_new(document, "entries", list);
+    if (json_object_size(document) == 3 && json_array_size(list) == n_entries)
         return document;
     json_decref(document);
     return NULL;
@@ -96,10 +97,10 @@ static bool print_to_disk(const json_t *document, FILE *file)
            (fsync(fileno(file)) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP);
 }
 
-bool sattn_profile_write(const sattn_identity *identity, const sattn_profile_class *classes,
-                         size_t n_classes, const char *path, char *error, size_t error_size)
+bool sattn_profile_write(const sattn_identity *identity, const sattn_profile_entry *entries,
+                         size_t n_entries, const char *path, char *error, size_t error_size)
 {
-    json_t *const document = sattn_profile_document(identity, classes, n_classes);
+    json_t *const document = sattn_profile_document(identity, entries, n_entries);
     if (!document) {
         snprintf(error, error_size, "cannot write %s: out of memory", path);
         return false;

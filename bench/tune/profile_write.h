@@ -10,21 +10,15 @@
 
 #include <jansson.h>
 
-/* A class as it is written. What was not measured to the end is marked: readers pass over it. */
-typedef struct sattn_profile_class {
-    const sattn_profile_entry *entry;
-    bool is_complete;
-} sattn_profile_class;
-
 /* The document; NULL: out of memory, or a text is not UTF-8. */
-json_t *sattn_profile_document(const sattn_identity *identity, const sattn_profile_class *classes,
-                               size_t n_classes);
+json_t *sattn_profile_document(const sattn_identity *identity, const sattn_profile_entry *entries,
+                               size_t n_entries);
 
 /* Writes it beside `path`, brings it to the disk, and renames it. So whoever reads `path` at any
  * time, and whatever is killed, finds a whole profile or the one before; of two that write at once,
  * the later. False: `error` says why not. */
-bool sattn_profile_write(const sattn_identity *identity, const sattn_profile_class *classes,
-                         size_t n_classes, const char *path, char *error, size_t error_size);
+bool sattn_profile_write(const sattn_identity *identity, const sattn_profile_entry *entries,
+                         size_t n_entries, const char *path, char *error, size_t error_size);
 
 /* Where the library looks for a profile of its own if SATTN_PROFILE is not set; its directory is
  * made. False: `error` says why not. */
