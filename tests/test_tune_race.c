@@ -21,11 +21,11 @@ typedef struct machine {
     size_t n;
     double cost[MOST];
     double noise;
-    double drift;          /* clocks fall by so much with each window */
-    double outliers;       /* share of windows that take five times as long and say nothing */
-    double preempted;      /* share of windows that take twice as long, and are tainted */
-    double cold;           /* what the very first window costs besides */
-    bool throttled;        /* from outside, now and then */
+    double drift;     /* clocks fall by so much with each window */
+    double outliers;  /* share of windows that take five times as long and say nothing */
+    double preempted; /* share of windows that take twice as long, and are tainted */
+    double cold;      /* what the very first window costs besides */
+    bool throttled;   /* from outside, now and then */
     uint64_t windows;
     uint64_t seed;
     double now;

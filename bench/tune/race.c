@@ -13,8 +13,8 @@ static const double hopeless = 1.5;
 
 enum {
     HOPELESS_ROUNDS = 3,
-    LEAST_ROUNDS = 12, /* before anything else is concluded: a few may agree by chance */
-    TAINTED_SHARE = 16,/* one window in so many is a good part */
+    LEAST_ROUNDS = 12,  /* before anything else is concluded: a few may agree by chance */
+    TAINTED_SHARE = 16, /* one window in so many is a good part */
 };
 
 typedef struct race {
@@ -127,7 +127,7 @@ static sattn_stat summarise(const race *r, size_t c, size_t base)
     return sattn_stat_of(r->room, n);
 }
 
-static double half_spread(const sattn_stat *ratio)
+double sattn_race_spread(const sattn_stat *ratio)
 {
     return (ratio->p90 - ratio->p10) / 2;
 }
@@ -148,11 +148,10 @@ static size_t leader_of(const race *r)
     return leader;
 }
 
-/* `slower` over something faster: clearly so, by more than the rounds differ. */
-static bool is_clear(const sattn_stat *ratio)
+bool sattn_race_is_clear(const sattn_stat *ratio)
 {
     return sattn_stat_side(ratio, 1 + SATTN_RACE_EQUAL) == SATTN_SIDE_ABOVE &&
-           ratio->median - 1 > half_spread(ratio);
+           ratio->median - 1 > sattn_race_spread(ratio);
 }
 
 static bool is_hopeless(const race *r, size_t c, size_t leader)
@@ -176,7 +175,7 @@ static bool settle(race *r)
     for (size_t i = 0; i < r->n_order; ++i) {
         const size_t c = r->order[i];
         const sattn_stat ratio = compare(r, c, leader);
-        const bool clear = enough && c != leader && is_clear(&ratio);
+        const bool clear = enough && c != leader && sattn_race_is_clear(&ratio);
         const bool equal = sattn_stat_side(&ratio, 1 + SATTN_RACE_EQUAL) == SATTN_SIDE_BELOW;
         const bool stays = c == incumbent || c == leader || !(clear || is_hopeless(r, c, leader));
         if (stays)
@@ -221,7 +220,7 @@ static size_t winner_of(const race *r)
 {
     const size_t incumbent = r->options->incumbent, leader = leader_of(r);
     const sattn_stat lead = compare(r, incumbent, leader);
-    if (leader == incumbent || !is_clear(&lead))
+    if (leader == incumbent || !sattn_race_is_clear(&lead))
         return incumbent;
     size_t winner = leader;
     for (size_t i = 0; i < r->n_order; ++i) {
@@ -229,7 +228,7 @@ static size_t winner_of(const race *r)
         if (c == incumbent || c == leader || r->options->ranks[c] >= r->options->ranks[winner])
             continue;
         const sattn_stat behind = compare(r, c, leader), ahead = compare(r, incumbent, c);
-        if (behind.median < 1 + SATTN_RACE_EQUAL && is_clear(&ahead))
+        if (behind.median < 1 + SATTN_RACE_EQUAL && sattn_race_is_clear(&ahead))
             winner = c;
     }
     return winner;
@@ -260,7 +259,8 @@ static void fill_margin(const race *r, sattn_race_result *result)
             continue;
         if (next == winner || lane->behind.median < result->lanes[next].behind.median)
             next = c;
-        if (winner == r->options->incumbent && !lane->dropped && !is_clear(&lane->behind))
+        if (winner == r->options->incumbent && !lane->dropped &&
+            !sattn_race_is_clear(&lane->behind))
             result->is_tie = true;
     }
     if (next == winner)
@@ -268,7 +268,7 @@ static void fill_margin(const race *r, sattn_race_result *result)
     const sattn_stat ratio =
         result->is_tie ? summarise(r, winner, next) : result->lanes[next].behind;
     result->margin = ratio.median - 1;
-    result->spread = half_spread(&ratio);
+    result->spread = sattn_race_spread(&ratio);
 }
 
 bool sattn_race_run(const sattn_race_track *track, const sattn_race_options *options,

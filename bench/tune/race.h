@@ -71,6 +71,11 @@ typedef struct sattn_race_result {
     sattn_race_lane *lanes; /* [n_candidates], freed by sattn_race_free */
 } sattn_race_result;
 
+/* Whether the times of something over those of something faster, in the same rounds, leave no
+ * doubt: the ratio is above that of equals, and by more than the rounds differ. */
+bool sattn_race_is_clear(const sattn_stat *ratio);
+double sattn_race_spread(const sattn_stat *ratio); /* half of p90 less p10 */
+
 /* False: no memory, and nothing to free. */
 bool sattn_race_run(const sattn_race_track *track, const sattn_race_options *options,
                     sattn_race_result *result);

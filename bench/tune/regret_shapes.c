@@ -6,8 +6,16 @@
 #define ROW(op_, name_, b, hq, hkv, tq, tk, depth, depth_v, ...)                                   \
     {                                                                                              \
         .op = SATTN_OP_##op_,                                                                      \
-        .shape = {.name = name_, .batch = b, .n_q_heads = hq, .n_kv_heads = hkv, .n_q = tq,        \
-                  .n_k = tk, .d = depth, .d_v = depth_v, .real_layer = -1, __VA_ARGS__},           \
+        .shape = {.name = name_,                                                                   \
+                  .batch = b,                                                                      \
+                  .n_q_heads = hq,                                                                 \
+                  .n_kv_heads = hkv,                                                               \
+                  .n_q = tq,                                                                       \
+                  .n_k = tk,                                                                       \
+                  .d = depth,                                                                      \
+                  .d_v = depth_v,                                                                  \
+                  .real_layer = -1,                                                                \
+                  __VA_ARGS__},                                                                    \
     },
 #define ARRAY(op_, name_, n) ROW(op_, name_, 1, 1, 1, 1, n, 1, 1, .is_array = true)
 #define KEY_MASK(k)          .mask = {SATTN_CONTENT_PADDING, SATTN_MASK_##k, .per_batch = true}

@@ -221,8 +221,8 @@ void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size
                  field.part, *field.part ? ")" : "");
         if (sattn_tune_admit(&field, setting->max_error)) {
             fill_accuracy(&field, tried, outcome);
-            outcome->failed = field.list[0].verdict == SATTN_TUNE_REJECTED &&
-                              field.list[0].verified.n_failed > 0;
+            outcome->failed =
+                field.list[0].verdict == SATTN_TUNE_REJECTED && field.list[0].verified.n_failed > 0;
             sattn_tune_setting rest = *setting;
             rest.seconds -= (double)(sattn_now_ns() - begin) * 1e-9;
             rest.seconds = fmax(rest.seconds, least_race * setting->seconds);

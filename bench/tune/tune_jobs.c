@@ -30,11 +30,6 @@ const char *sattn_tune_tier_name(sattn_tune_tier tier)
     return names[tier];
 }
 
-const sattn_bench_task *sattn_tune_task(sattn_op op)
-{
-    return sattn_bench_op_by_name(sattn_op_name(op))->task;
-}
-
 static sattn_computation computation_of(sattn_op op)
 {
     return op == SATTN_OP_qk        ? SATTN_COMPUTE_QK
@@ -118,6 +113,21 @@ static void add(selection *s, const sattn_tune_job *job)
     s->list->jobs[s->list->count++] = *job;
 }
 
+sattn_tune_job sattn_tune_job_of(sattn_op op, const sattn_shape *shape, const char *isa,
+                                 sattn_features usable, int threads)
+{
+    sattn_tune_job job = {.op = op,
+                          .task = sattn_bench_op_by_name(sattn_op_name(op))->task,
+                          .shape = *shape,
+                          .isa = isa,
+                          .usable = isa ? usable & sattn_isa_by_name(isa)->needs : usable,
+                          .threads = threads,
+                          .n_shapes = 1};
+    job.shape.real_layer = -1; /* its numbers are not needed */
+    job.shape_class = sattn_tune_class_of(op, &job.shape, threads);
+    return job;
+}
+
 /* With each cap and number of threads. */
 static void add_shape(selection *s, sattn_tune_tier tier, sattn_op op, const sattn_shape *shape)
 {
@@ -125,18 +135,10 @@ static void add_shape(selection *s, sattn_tune_tier tier, sattn_op op, const sat
     const size_t n_isas = options->isas.count ? options->isas.count : 1;
     for (size_t i = 0; i < n_isas; ++i)
         for (int t = 0; t < options->threads.n; ++t) {
-            sattn_tune_job job = {.tier = tier,
-                                  .op = op,
-                                  .task = sattn_tune_task(op),
-                                  .shape = *shape,
-                                  .isa = options->isas.count ? options->isas.names[i] : NULL,
-                                  .usable = s->usable,
-                                  .threads = options->threads.of[t],
-                                  .n_shapes = 1};
-            job.shape.real_layer = -1; /* its numbers are not needed */
-            if (job.isa)
-                job.usable &= sattn_isa_by_name(job.isa)->needs;
-            job.shape_class = sattn_tune_class_of(op, &job.shape, job.threads);
+            sattn_tune_job job =
+                sattn_tune_job_of(op, shape, options->isas.count ? options->isas.names[i] : NULL,
+                                  s->usable, options->threads.of[t]);
+            job.tier = tier;
             add(s, &job);
         }
 }
@@ -193,8 +195,7 @@ static void add_tier(selection *s, sattn_tune_tier tier)
         }
 }
 
-/* Levels that exist but cannot run here are an answer, not an empty table. */
-static bool check_usable(const sattn_tune_options *options, sattn_features usable)
+bool sattn_tune_check_isas(const sattn_tune_options *options, sattn_features usable)
 {
     char why[256];
     for (size_t i = 0; i < options->isas.count; ++i) {
@@ -213,7 +214,7 @@ int sattn_tune_select(const sattn_tune_options *options, sattn_features usable,
 {
     selection s = {.options = options, .usable = usable, .list = list};
     *list = (sattn_tune_jobs){0};
-    if (!check_usable(options, usable))
+    if (!sattn_tune_check_isas(options, usable))
         return SATTN_EXIT_USAGE;
     if (options->shapes.count)
         add_asked(&s);

@@ -162,10 +162,12 @@ static const struct {
     bool takes_value;
     bool (*set)(sattn_tune_options *options, const char *value);
 } known_options[] = {
-    {"--budget", true, set_budget},   {"--max-error", true, set_max_error}, {"--op", true, set_ops},
-    {"--shape", true, set_shapes},    {"--threads", true, set_threads},     {"--isa", true, set_isas},
-    {"--out", true, set_out},         {"--fresh", false, set_fresh},        {"--seed", true, set_seed},
-    {"--verify", false, set_verify},  {"--list", false, set_list},          {"--json", false, set_json},
+    {"--budget", true, set_budget},   {"--max-error", true, set_max_error},
+    {"--op", true, set_ops},          {"--shape", true, set_shapes},
+    {"--threads", true, set_threads}, {"--isa", true, set_isas},
+    {"--out", true, set_out},         {"--fresh", false, set_fresh},
+    {"--seed", true, set_seed},       {"--verify", false, set_verify},
+    {"--list", false, set_list},      {"--json", false, set_json},
     {"--help", false, set_help},
 };
 
@@ -211,7 +213,10 @@ static bool check(const sattn_tune_options *options)
 
 bool sattn_tune_options_parse(int argc, char **argv, sattn_tune_options *options)
 {
+    const char *const own = getenv("SATTN_PROFILE");
     *options = (sattn_tune_options){.budget_s = default_budget_s, .seed = 1};
+    if (own && strcmp(own, "none") != 0)
+        snprintf(options->own, sizeof options->own, "%s", own);
     for (int at = 0; at < argc; ++at)
         if (!parse_one(argc, argv, &at, options))
             return false;

@@ -11,13 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { SATTN_TUNE_OWN_PATH = 4096 };
+
 typedef struct sattn_tune_options {
     sattn_name_list ops, isas, shapes;
     sattn_thread_counts threads;
     double budget_s;
     double max_error; /* 0: whatever is within its bound */
     uint64_t seed;
-    const char *out; /* NULL: where the library looks */
+    const char *out;               /* NULL: where the library looks */
+    char own[SATTN_TUNE_OWN_PATH]; /* what SATTN_PROFILE names, or "" */
     bool fresh, verify, json, list, help;
 } sattn_tune_options;
 

@@ -126,7 +126,7 @@ static void run_all(sattn_tune_session *session,
         show_progress(session, j);
         run_job(session, j);
         sattn_progress_clear(&session->line);
-        if (!sattn_stop_asked())
+        if (is_settled(session, j))
             show(session, j);
         keep_finished(session);
     }
@@ -145,14 +145,6 @@ static void find_kept(sattn_tune_session *session,
     }
 }
 
-static size_t unsettled(const sattn_tune_session *session)
-{
-    size_t n = 0;
-    for (size_t j = 0; j < session->jobs->count; ++j)
-        n += !is_settled(session, j);
-    return n;
-}
-
 int sattn_tune_session_run(sattn_tune_session *session,
                            void (*show)(const sattn_tune_session *session, size_t job))
 {
@@ -164,10 +156,12 @@ int sattn_tune_session_run(sattn_tune_session *session,
     sattn_progress_begin(&session->line);
     find_kept(session, show);
     run_all(session, show);
-    if (unsettled(session) > 0) /* once more, with what the others have left of their time */
-        run_all(session, show);
-    for (size_t j = 0; j < session->jobs->count; ++j)
+    run_all(session, show); /* those that are not settled, with what the others left of the time */
+    for (size_t j = 0; j < session->jobs->count; ++j) {
+        if (session->states[j] == SATTN_TUNE_DONE && !is_settled(session, j))
+            show(session, j);
         if (session->outcomes[j].failed)
             code = SATTN_EXIT_FAILED;
+    }
     return code;
 }

@@ -13,11 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool find_path(sattn_tune_store *store, const char *out, char *error, size_t error_size)
+static bool find_path(sattn_tune_store *store, const sattn_tune_options *options, char *error,
+                      size_t error_size)
 {
-    const char *const named = getenv("SATTN_PROFILE");
-    if (!out && named && *named && strcmp(named, "none") != 0)
-        out = named;
+    const char *const out = options->out ? options->out : *options->own ? options->own : NULL;
     if (!out)
         return sattn_profile_home(store->path, error, error_size);
     if (strlen(out) >= sizeof store->path) {
@@ -28,14 +27,14 @@ static bool find_path(sattn_tune_store *store, const char *out, char *error, siz
     return true;
 }
 
-bool sattn_tune_store_open(sattn_tune_store *store, const char *out, char *error, size_t error_size)
+bool sattn_tune_store_open(sattn_tune_store *store, const sattn_tune_options *options, char *error,
+                           size_t error_size)
 {
     *store = (sattn_tune_store){0};
-    if (!find_path(store, out, error, error_size))
+    if (!find_path(store, options, error, error_size))
         return false;
     sattn_identity_read(&store->identity);
-    if (access(store->path, F_OK) == 0 &&
-        sattn_profile_load(&store->kept, store->path) != SATTN_OK)
+    if (access(store->path, F_OK) == 0 && sattn_profile_load(&store->kept, store->path) != SATTN_OK)
         snprintf(store->note, sizeof store->note, "%s", sattn_last_error());
     return true;
 }

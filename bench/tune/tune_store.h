@@ -17,14 +17,13 @@ typedef struct sattn_tune_store {
     int64_t written_ns; /* when it was last written */
 } sattn_tune_store;
 
-/* `out` NULL: the file that SATTN_PROFILE names, else where the library looks without it. Reads the
- * file if there is one; to be called before threads are bound to CPUs. False: there is no place for
- * a profile, and `error` says why. */
-bool sattn_tune_store_open(sattn_tune_store *store, const char *out, char *error,
+/* Reads the file of the options, if there is one; to be called before threads are bound to CPUs.
+ * False: there is no place for a profile, and `error` says why. */
+bool sattn_tune_store_open(sattn_tune_store *store, const sattn_tune_options *options, char *error,
                            size_t error_size);
 void sattn_tune_store_close(sattn_tune_store *store);
 
-/* What the file has for a job, or NULL; is it of no use to a run with this max_error, neither. */
+/* What the file has for a job, from a run with this max_error; or NULL. */
 const sattn_profile_entry *sattn_tune_store_find(const sattn_tune_store *store,
                                                  const sattn_tune_job *job, double max_error);
 
