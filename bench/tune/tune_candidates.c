@@ -11,9 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A first call that takes so many times as long as the default's, and so much longer, is not worth
- * an oracle's time. */
-static const double slow_factor = 4, slow_ns = 1e6;
+/* On each of three shapes; tails are at the ends of rows and tiles, which are compared anyway. */
+enum { SAMPLED_ROWS = 4 };
+
+/* What takes so many times as long as one that is admitted is out of the question. */
+static const double slow_factor = 1.4;
+
+/* Of a call that takes so long of the default, which uses vectors, no scalar sibling is made. */
+static const double long_call_ns = 1e6;
+
+/* First calls of a candidate may take so long in any case, and longer ones are not made again. */
+static const double least_probing_ns = 1e5, most_probing_ns = 2e7;
 
 /* ---- a candidate */
 
@@ -53,6 +61,7 @@ static bool make_candidate(const sattn_tune_job *job, const sattn_recipe *recipe
                     .needs = sattn_recipe_needs(recipe),
                     .phases = kernel->phases,
                     .tile_rows = kernel->tile_rows,
+                    .sampled_rows = SAMPLED_ROWS,
                     .isa = job->isa,
                     .plan = is_default || !*plan ? NULL : plan,
                     .note = kernel->note},
@@ -165,17 +174,55 @@ static void poison_output(const sattn_workload *workload, const sattn_bench_task
     memset(output, 0xff, bytes);
 }
 
-/* One call; false where it is refused. Adds the time to first_ns if that is not known. */
+/* One call; false where it is refused. */
 static bool make_call(sattn_tune_candidate *candidate, sattn_bench_call *call)
 {
     poison_output(call->workload, call->task);
-    const int64_t begin = sattn_now_ns();
     sattn_bench_call_run(call);
-    if (!(candidate->first_ns > 0))
-        candidate->first_ns = (double)(sattn_now_ns() - begin);
     if (call->status != SATTN_OK)
         reject(candidate, "refused: ", sattn_last_error());
     return call->status == SATTN_OK;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Whether it is worth another first call: a slow one is known as such soon. */
+static bool goes_on(const sattn_tune_field *field, const sattn_tune_candidate *candidate)
+{
+    const sattn_tune_candidate *const standard = &field->list[0];
+    const double allowed = 1.5 * standard->probing_ns;
+    return candidate->n_probes < SATTN_TUNE_PROBES && candidate->probing_ns < most_probing_ns &&
+           (candidate == standard ||
+            candidate->probing_ns < (allowed > least_probing_ns ? allowed : least_probing_ns));
+}
+
+static void probe(sattn_tune_field *field, sattn_tune_candidate *candidate)
+{
+    const sattn_tune_candidate *const standard = &field->list[0];
+    if (standard->probe_ns[0] > long_call_ns && candidate->variant.needs == SATTN_ISA_SCALAR &&
+        standard->variant.needs != SATTN_ISA_SCALAR) {
+        candidate->verdict = SATTN_TUNE_TOO_SLOW;
+        snprintf(candidate->why, sizeof candidate->why,
+                 "scalar: not tried where the default's vectors take %.1f ms",
+                 standard->probe_ns[0] * 1e-6);
+        return;
+    }
+    if (!open_call(field->job, candidate, &field->workload, &field->args, &field->cursor,
+                   &candidate->call))
+        return;
+    do {
+        const int64_t begin = sattn_now_ns();
+        if (!make_call(candidate, &candidate->call))
+            return;
+        const double ns = (double)(sattn_now_ns() - begin);
+        candidate->probe_ns[candidate->n_probes++] = ns;
+        candidate->probing_ns += ns;
+    } while (goes_on(field, candidate));
+    qsort(candidate->probe_ns, (size_t)candidate->n_probes, sizeof *candidate->probe_ns, by_number);
 }
 
 /* Compares what the call left, beside what was compared before. */
@@ -191,75 +238,105 @@ static bool verify_call(sattn_tune_candidate *candidate, const sattn_bench_call 
     return candidate->verdict == SATTN_TUNE_PENDING;
 }
 
-static void verify_timed(sattn_tune_field *field, sattn_tune_candidate *candidate)
+static void verify_timed(sattn_tune_candidate *candidate)
 {
-    const sattn_tune_candidate *const standard = &field->list[0];
-    sattn_verify_result_init(&candidate->verified);
-    if (!open_call(field->job, candidate, &field->workload, &field->args, &field->cursor,
-                   &candidate->call) ||
-        !make_call(candidate, &candidate->call))
-        return;
-    if (candidate != standard && standard->verdict == SATTN_TUNE_PENDING &&
-        candidate->first_ns > slow_factor * standard->first_ns + slow_ns) {
-        candidate->verdict = SATTN_TUNE_TOO_SLOW;
-        snprintf(candidate->why, sizeof candidate->why,
-                 "its first call took %.0f times as long as the default's",
-                 candidate->first_ns / standard->first_ns);
-        return;
-    }
-    verify_call(candidate, &candidate->call, "");
+    if (make_call(candidate, &candidate->call))
+        verify_call(candidate, &candidate->call, "");
 }
 
-/* All that are still in question, on one corner of the class. */
-static bool verify_corner(sattn_tune_field *field, int corner)
+static void verify_corner(const sattn_tune_field *field, const sattn_workload *corner,
+                          sattn_tune_candidate *candidate)
 {
-    const sattn_tune_job *const job = field->job;
-    sattn_shape shape;
-    sattn_workload workload;
-    char error[SATTN_TUNE_WHY];
+    sattn_bench_call call;
     int64_t cursor = 0;
-    if (!sattn_tune_corner(job, corner, &shape))
-        return true;
-    if (!open_workload(&workload, job->task, &shape, error, sizeof error))
-        return false;
+    if (!open_call(field->job, candidate, corner, &corner->args, &cursor, &call))
+        return;
+    if (make_call(candidate, &call))
+        verify_call(candidate, &call, " at a corner of its class");
+    sattn_bench_call_close(&call);
+}
+
+/* Everything that an oracle has to say of a candidate. */
+static void verify(const sattn_tune_field *field, const sattn_workload *corners,
+                   sattn_tune_candidate *candidate, double max_error)
+{
+    verify_timed(candidate);
+    for (int corner = 0; corner < SATTN_TUNE_CORNERS; ++corner)
+        if (candidate->verdict == SATTN_TUNE_PENDING && corners[corner].arena)
+            verify_corner(field, &corners[corner], candidate);
+    if (candidate->verdict != SATTN_TUNE_PENDING)
+        return;
+    const double error = candidate->verified.worst_error;
+    candidate->verdict = SATTN_TUNE_ADMITTED;
+    if (max_error > 0 && !(error <= max_error)) {
+        candidate->verdict = SATTN_TUNE_REJECTED;
+        snprintf(candidate->why, sizeof candidate->why,
+                 "not exact enough: error %.3g, --max-error is %.3g", error, max_error);
+    }
+}
+
+static bool open_corners(const sattn_tune_job *job, sattn_workload *corners)
+{
+    char error[SATTN_TUNE_WHY];
+    bool good = true;
+    for (int corner = 0; corner < SATTN_TUNE_CORNERS; ++corner) {
+        sattn_shape shape;
+        corners[corner] = (sattn_workload){0};
+        if (good && sattn_tune_corner(job, corner, &shape))
+            good = open_workload(&corners[corner], job->task, &shape, error, sizeof error);
+    }
+    return good;
+}
+
+/* The next that has no verdict, fastest first; NULL: there is none. */
+static sattn_tune_candidate *next_pending(sattn_tune_field *field)
+{
+    sattn_tune_candidate *next = NULL;
     for (size_t c = 0; c < field->count; ++c) {
         sattn_tune_candidate *const candidate = &field->list[c];
-        sattn_bench_call call;
-        if (candidate->verdict != SATTN_TUNE_PENDING ||
-            !open_call(job, candidate, &workload, &workload.args, &cursor, &call))
-            continue;
-        if (make_call(candidate, &call))
-            verify_call(candidate, &call, " at a corner of its class");
-        sattn_bench_call_close(&call);
+        if (candidate->verdict == SATTN_TUNE_PENDING &&
+            (!next || candidate->probe_ns[0] < next->probe_ns[0]))
+            next = candidate;
     }
-    sattn_workload_close(&workload);
-    return true;
+    return next;
 }
 
-/* What has passed everything is admitted, if it is exact enough. */
-static void conclude(sattn_tune_candidate *candidate, double max_error)
+/* Whether it is out of the question beside one that is admitted. */
+static bool is_too_slow(sattn_tune_candidate *candidate, const sattn_tune_candidate *admitted)
 {
-    if (candidate->verdict == SATTN_TUNE_PENDING) {
-        const double error = candidate->verified.worst_error;
-        candidate->verdict = SATTN_TUNE_ADMITTED;
-        if (max_error > 0 && !(error <= max_error)) {
-            candidate->verdict = SATTN_TUNE_REJECTED;
-            snprintf(candidate->why, sizeof candidate->why,
-                     "not exact enough: error %.3g, --max-error is %.3g", error, max_error);
-        }
-    }
-    if (candidate->verdict != SATTN_TUNE_ADMITTED)
-        sattn_bench_call_close(&candidate->call);
+    const double ratio = admitted ? candidate->probe_ns[0] / admitted->probe_ns[0] : 1;
+    if (ratio <= slow_factor)
+        return false;
+    candidate->verdict = SATTN_TUNE_TOO_SLOW;
+    snprintf(candidate->why, sizeof candidate->why,
+             "%.1f times as slow as another in its first calls", ratio);
+    return true;
 }
 
 bool sattn_tune_admit(sattn_tune_field *field, double max_error)
 {
-    bool good = true;
+    sattn_workload corners[SATTN_TUNE_CORNERS];
+    const sattn_tune_candidate *fastest = NULL;
+    const bool good = open_corners(field->job, corners);
+    for (size_t c = 0; good && c < field->count; ++c) {
+        sattn_verify_result_init(&field->list[c].verified);
+        probe(field, &field->list[c]);
+    }
+    if (good && field->count > 0 && field->list[0].verdict == SATTN_TUNE_PENDING)
+        verify(field, corners, &field->list[0], max_error); /* the default, however slow */
+    if (good && field->list[0].verdict == SATTN_TUNE_ADMITTED)
+        fastest = &field->list[0];
+    for (sattn_tune_candidate *next; good && (next = next_pending(field));) {
+        if (!is_too_slow(next, fastest))
+            verify(field, corners, next, max_error);
+        if (next->verdict == SATTN_TUNE_ADMITTED &&
+            (!fastest || next->probe_ns[0] < fastest->probe_ns[0]))
+            fastest = next;
+    }
     for (size_t c = 0; c < field->count; ++c)
-        verify_timed(field, &field->list[c]);
-    for (int corner = 0; good && corner < SATTN_TUNE_CORNERS; ++corner)
-        good = verify_corner(field, corner);
-    for (size_t c = 0; c < field->count; ++c)
-        conclude(&field->list[c], max_error);
+        if (field->list[c].verdict != SATTN_TUNE_ADMITTED)
+            sattn_bench_call_close(&field->list[c].call);
+    for (int corner = 0; corner < SATTN_TUNE_CORNERS; ++corner)
+        sattn_workload_close(&corners[corner]);
     return good;
 }

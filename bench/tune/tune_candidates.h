@@ -5,7 +5,8 @@
  * A call takes a recipe by the way that it will take it later: by a profile, here one of a single
  * class. A recipe is admitted where its results are right, and as exact as the run wants them, on
  * the shape that is timed and at the corners of the class: a kernel that is fast because it leaves
- * something out never gets as far as a clock (case D17). */
+ * something out is in no race (case D17). An oracle takes far longer than a call, so a few calls
+ * come first, and what is much slower than the fastest that is admitted need not be verified. */
 #ifndef SATTN_BENCH_TUNE_TUNE_CANDIDATES_H
 #define SATTN_BENCH_TUNE_TUNE_CANDIDATES_H
 
@@ -18,10 +19,10 @@ typedef enum sattn_tune_verdict {
     SATTN_TUNE_PENDING,
     SATTN_TUNE_ADMITTED,
     SATTN_TUNE_REJECTED, /* wrong, refused, or not exact enough: see `why` */
-    SATTN_TUNE_TOO_SLOW, /* its first call took so long that nothing else was asked of it */
+    SATTN_TUNE_TOO_SLOW, /* much slower than one that was admitted: not verified, not raced */
 } sattn_tune_verdict;
 
-enum { SATTN_TUNE_WHY = 256 };
+enum { SATTN_TUNE_WHY = 256, SATTN_TUNE_PROBES = 4 };
 
 typedef struct sattn_tune_candidate {
     sattn_recipe recipe;
@@ -29,9 +30,11 @@ typedef struct sattn_tune_candidate {
     sattn_profile *profile; /* that has calls of the class take the recipe */
     sattn_tune_verdict verdict;
     char why[SATTN_TUNE_WHY];
-    double first_ns; /* of its first call */
+    double probe_ns[SATTN_TUNE_PROBES]; /* of its first calls, in order of time */
+    int n_probes;
+    double probing_ns; /* that they took together */
     sattn_verify_result verified;
-    sattn_bench_call call; /* on the shape that is timed; open while admitted */
+    sattn_bench_call call; /* on the shape that is timed; open unless it is out */
 } sattn_tune_candidate;
 
 typedef struct sattn_tune_field {

@@ -139,7 +139,7 @@ void sattn_tune_outcome_free(sattn_tune_outcome *outcome)
     *outcome = (sattn_tune_outcome){0};
 }
 
-static void fill_accuracy(const sattn_tune_field *field, sattn_tried *tried,
+static void fill_verdicts(const sattn_tune_field *field, sattn_tried *tried,
                           sattn_tune_outcome *outcome)
 {
     for (size_t c = 0; c < field->count; ++c) {
@@ -149,6 +149,12 @@ static void fill_accuracy(const sattn_tune_field *field, sattn_tried *tried,
         tried[c].error = was_compared ? candidate->verified.worst_error : (double)NAN;
         tried[c].error_bound = was_compared ? candidate->verified.worst_error_bound : (double)NAN;
         tried[c].is_admitted = candidate->verdict == SATTN_TUNE_ADMITTED;
+        if (candidate->n_probes > 0) { /* for what is not raced */
+            tried[c].time_ns = candidate->probe_ns[candidate->n_probes / 2];
+            tried[c].time_p10_ns = candidate->probe_ns[0];
+            tried[c].time_p90_ns = candidate->probe_ns[candidate->n_probes - 1];
+            tried[c].samples = candidate->n_probes;
+        }
         outcome->notes[c].verdict = candidate->verdict;
         snprintf(outcome->notes[c].why, sizeof outcome->notes[c].why, "%s", candidate->why);
     }
@@ -165,6 +171,8 @@ static void fill_race(const sattn_tune_field *field, const int *lane_of,
         if (lane_of[c] < 0)
             continue;
         const sattn_race_lane *const lane = &race->lanes[lane_of[c]];
+        if (lane->time_ns.n == 0)
+            continue;
         tried[c].time_ns = lane->time_ns.median;
         tried[c].time_p10_ns = lane->time_ns.p10;
         tried[c].time_p90_ns = lane->time_ns.p90;
@@ -220,7 +228,7 @@ void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size
                  job->tier == SATTN_TUNE_STRIDED ? ", interleaved" : "", *field.part ? " (" : "",
                  field.part, *field.part ? ")" : "");
         if (sattn_tune_admit(&field, setting->max_error)) {
-            fill_accuracy(&field, tried, outcome);
+            fill_verdicts(&field, tried, outcome);
             outcome->failed =
                 field.list[0].verdict == SATTN_TUNE_REJECTED && field.list[0].verified.n_failed > 0;
             sattn_tune_setting rest = *setting;

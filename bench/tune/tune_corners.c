@@ -14,6 +14,9 @@ static int64_t most_of(int log2)
     return log2 < 2 ? log2 + 1 : ((int64_t)1 << log2) - 1;
 }
 
+/* An oracle takes long for long rows. */
+enum { LONG_KEYS_LOG2 = 12 };
+
 /* Rows of each head so that those of a group are in their bucket and of the phase; odd if that can
  * be. */
 static int64_t rows_of(const sattn_shape_class *c, int64_t n_group, bool most)
@@ -48,7 +51,8 @@ bool sattn_tune_corner(const sattn_tune_job *job, int corner, sattn_shape *shape
         shape->n_q_heads = shape->n_kv_heads * n_group;
         shape->is_interleaved = c->is_strided;
         shape->n_q = rows_of(c, n_group, is_tall);
-        shape->n_k = is_tall ? least_of(c->keys_log2) : most_of(c->keys_log2);
+        shape->n_k = is_tall || c->keys_log2 >= LONG_KEYS_LOG2 ? least_of(c->keys_log2)
+                                                               : most_of(c->keys_log2);
         if (c->d_log2 > 0)
             shape->d = is_tall ? most_of(c->d_log2) : least_of(c->d_log2);
         if (c->d_v_log2 > 0)
