@@ -149,6 +149,14 @@ static void add_splits(sattn_recipe_list *list, const request *r, const sattn_pl
     }
 }
 
+static void add_tried(sattn_recipe_list *list, const request *r)
+{
+    const sattn_profile_entry *const entry =
+        sattn_profiled_entry(&list->overrides, &list->shape_class);
+    for (size_t i = 0; entry && i < entry->n_tried; ++i)
+        add(list, r, &entry->tried[i].recipe);
+}
+
 /* What a plan runs. */
 static sattn_recipe recipe_of(const sattn_plan *plan)
 {
@@ -213,6 +221,7 @@ sattn_status sattn_list_recipes(sattn_recipe_list *list, sattn_call call,
         add_splits(list, &r, &plan, options);
         add_chains(list, &r);
     }
+    add_tried(list, &r);
     status = make_plan(&plan, r.computation, args, options);
     if (status != SATTN_OK)
         return status;
@@ -242,6 +251,7 @@ sattn_status sattn_list_array_recipes(sattn_recipe_list *list, sattn_op op, int6
     list->shape_class = sattn_class_of_array(op, n, sattn_threads_asked(options));
     add(list, &r, &first);
     add_single(list, &r, op, SATTN_COMPUTE_ARRAY);
+    add_tried(list, &r);
     list->taken = add(list, &r, &taken);
     return SATTN_OK;
 }

@@ -36,8 +36,9 @@ typedef struct sattn_recipe_list {
     sattn_decision decision;                      /* by what */
 } sattn_recipe_list;
 
-/* Of sattn_attention, as SATTN_CALL_ATTENTION, or of one of its steps. The default is what the call
- * would run without a profile. An error is one of the call. */
+/* Of sattn_attention, as SATTN_CALL_ATTENTION, or of one of its steps; what the profile has tried
+ * for such calls is among them. The default is what the call would run without a profile. An error
+ * is one of the call. */
 sattn_status sattn_list_recipes(sattn_recipe_list *list, sattn_call call,
                                 const sattn_attention_args *args, const sattn_options *options);
 

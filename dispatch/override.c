@@ -142,26 +142,23 @@ static void read_environment(void)
         environment_status =
             sattn_fail(SATTN_ERR_ENVIRONMENT, "SATTN_LOG = \"%.40s\": expected 0 or 1", log);
     environment.log = log && strcmp(log, "1") == 0;
-    environment.profile = sattn_profile_own()->profile;
     if (environment_status != SATTN_OK) {
         environment_status = SATTN_ERR_ENVIRONMENT;
         snprintf(environment_error, sizeof environment_error, "%s", sattn_last_error());
-    } else if (sattn_profile_own()->status != SATTN_OK) {
-        environment_status = sattn_profile_own()->status;
-        snprintf(environment_error, sizeof environment_error, "profile %.300s: %s",
-                 sattn_profile_own()->path, sattn_profile_own()->problem);
     }
 }
 
 sattn_status sattn_overrides_get(const sattn_options *options, sattn_overrides *overrides)
 {
     pthread_once(&environment_once, read_environment);
-    sattn_profile_own_warn();
     if (environment_status != SATTN_OK)
         return sattn_fail(environment_status, "%s", environment_error);
+    const sattn_own_profile *const own = sattn_profile_own();
+    if (own->status != SATTN_OK)
+        return sattn_fail(own->status, "%s%.300s%s%s", *own->path ? "profile " : "", own->path,
+                          *own->path ? ": " : "", own->problem);
     *overrides = environment;
-    if (options && options->profile)
-        overrides->profile = options->profile;
+    overrides->profile = options && options->profile ? options->profile : own->profile;
     if (options && options->isa) {
         const sattn_status status =
             sattn_override_isa(overrides, "options.isa", options->isa, sattn_cpu_this()->usable);

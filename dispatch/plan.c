@@ -7,6 +7,7 @@
 #include "dispatch/chain.h"
 #include "dispatch/choose.h"
 #include "dispatch/dense.h"
+#include "dispatch/direct.h"
 #include "dispatch/error.h"
 #include "dispatch/share.h"
 #include "dispatch/team.h"
@@ -176,6 +177,8 @@ static sattn_status make(sattn_plan *plan, sattn_computation computation, bool m
     share_work(plan, options);
     if (!sattn_attention_is_empty(args))
         plan_dense_copies(plan);
+    plan->is_direct = sattn_plan_is_direct(plan);
+    plan->kv_bytes = plan->is_direct ? sattn_kv_bytes(args) : 0;
     status = sattn_layout_parts(plan);
     if (status != SATTN_OK)
         return status;

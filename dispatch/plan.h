@@ -30,6 +30,8 @@ struct sattn_plan {
     int64_t splits;     /* key ranges; 1 but for fused */
     bool parts_apart;   /* each range of a block is a task of its own */
     int64_t n_dense;    /* dense copies of K and V that there is room for */
+    bool is_direct;     /* nothing is to be done but to run its kernels (direct.h) */
+    int64_t kv_bytes;   /* that the call reads, where it is direct */
     sattn_workspace_layout layout;
     char names[384]; /* of the kernels that run; "" until sattn_plan_name_kernels */
 };

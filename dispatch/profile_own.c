@@ -82,15 +82,13 @@ static void read_own(void)
     atomic_store(&is_to_warn, problem[0] != '\0');
 }
 
+/* The warning comes after the reading: a handler that calls the library must not wait for itself.
+ */
 const sattn_own_profile *sattn_profile_own(void)
 {
     pthread_once(&once, read_own);
-    return &own;
-}
-
-void sattn_profile_own_warn(void)
-{
     if (atomic_load_explicit(&is_to_warn, memory_order_relaxed) &&
         atomic_exchange(&is_to_warn, false))
-        sattn_warn("profile %s%s: %s", path, own.profile ? "" : " is not used", problem);
+        sattn_warn("profile %.300s%s: %s", path, own.profile ? "" : " is not used", problem);
+    return &own;
 }

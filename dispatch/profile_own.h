@@ -17,11 +17,9 @@ typedef struct sattn_own_profile {
     sattn_status status;
 } sattn_own_profile;
 
-/* Never NULL. Safe from any thread. */
+/* Never NULL. Warns of its problem, once per process. Safe from any thread, but for where a lock is
+ * held that a call takes: a handler of warnings may make one. */
 const sattn_own_profile *sattn_profile_own(void);
-/* Warns of its problem, once per process; where no lock is held, since a handler may call the
- * library. */
-void sattn_profile_own_warn(void);
 
 /* $XDG_CONFIG_HOME/simdattn/profile.json, else $HOME/.config/simdattn/profile.json. False: neither
  * variable has an absolute path, or it is too long. */

@@ -292,6 +292,46 @@ typedef void sattn_warning_handler(void *context, const char *message);
 /* NULL: back to the default, which prints "simdattn: warning: ..." to stderr. */
 SATTN_API void sattn_set_warning_handler(sattn_warning_handler *handler, void *context);
 
+/* One way to run a call. */
+typedef struct sattn_candidate {
+    const char *plan;    /* as in sattn_options: "fused", "chain"; "" of a single op */
+    const char *kernels; /* a comma list; of a fused prefill with that of its last rows */
+    int key_splits;      /* that the profile would have; 0: what is chosen without it */
+    bool is_eligible, is_taken;
+    bool is_default;    /* what runs without a profile */
+    bool is_on_front;   /* of those measured and eligible, none is both faster and more exact */
+    const char *reason; /* why it is not eligible, or else not taken; "" of the one taken */
+    /* As the profile has them for calls like this one: nanoseconds of a call, and the worst error
+     * in the unit of docs/numerics.md, with the most that rounding explains. NaN: not measured. */
+    double time_ns, time_p10_ns, time_p90_ns;
+    int samples;
+    double error, error_bound;
+} sattn_candidate;
+
+typedef struct sattn_explanation {
+    const char *shape_class;   /* of calls that share a choice */
+    const char *decision;      /* what decided, a sentence */
+    const char *profile;       /* its path, or "" */
+    const char *profile_state; /* "in use", or why it is not */
+    size_t n_candidates;
+    const sattn_candidate *candidates;
+} sattn_explanation;
+
+/* Which kernels a call with these arguments and options runs, and why not others: every candidate
+ * of this build. Pointers in `args` as for sattn_attention_workspace_size; a call that would be
+ * refused for anything else is refused here too. On failure *explanation is NULL. */
+SATTN_API sattn_status sattn_explain(sattn_explanation **explanation,
+                                     const sattn_attention_args *args,
+                                     const sattn_options *options);
+SATTN_API sattn_status sattn_explain_step(sattn_explanation **explanation, sattn_step step,
+                                          const sattn_attention_args *args,
+                                          const sattn_options *options);
+SATTN_API sattn_status sattn_explain_exp(sattn_explanation **explanation, int64_t n,
+                                         const sattn_options *options);
+SATTN_API sattn_status sattn_explain_tanh(sattn_explanation **explanation, int64_t n,
+                                          const sattn_options *options);
+SATTN_API void sattn_explanation_destroy(sattn_explanation *explanation);
+
 /* One row of the registry. */
 typedef struct sattn_kernel_info {
     const char *name;   /* "sattn_fused_f32_avx512" */

@@ -3,7 +3,7 @@
 # what verifies and measures, and what the compiler made of it.
 
 find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
-set(cmocka_tests dispatch dispatch_tables shares api types steps chain npy verify verify_attention verify_sample verify_steps verify_float oracle inputs visibility)
+set(cmocka_tests dispatch dispatch_tables selection selection_calls selection_explain direct shares api types steps chain npy verify verify_attention verify_sample verify_steps verify_float oracle inputs visibility)
 if(SATTN_BENCH)
   list(APPEND cmocka_tests autovec check crew environment_facts goals goals_marks limits measure pin result shapes statistics
        stop workload)
@@ -16,7 +16,7 @@ if(SATTN_CMOCKA_LIBRARY)
       target_link_libraries(test_${name} PRIVATE sattn_measure)
     endif()
     set(cpus ONE_CPU)
-    if(name MATCHES "^dispatch") # what is chosen depends on the CPU
+    if(name MATCHES "^(dispatch|selection)") # what is chosen depends on the CPU
       set(cpus "")
     endif()
     sattn_test(${name} COMMAND test_${name} ${cpus} LABELS library)
