@@ -177,12 +177,12 @@ static void fill_race(const sattn_tune_field *field, const int *lane_of,
         tried[c].time_p10_ns = lane->time_ns.p10;
         tried[c].time_p90_ns = lane->time_ns.p90;
         tried[c].samples = lane->time_ns.n;
-        if ((size_t)lane_of[c] == race->winner)
-            entry->taken = c;
+        if ((size_t)lane_of[c] == race->winner && race->is_complete)
+            entry->taken = c; /* before the end, the default */
     }
     if (standard)
         outcome->gain = standard->behind;
-    entry->is_tie = race->is_tie;
+    entry->is_tie = race->is_tie && entry->taken == 0; /* what is not exact enough keeps nothing */
     entry->is_tainted = race->is_tainted;
     entry->is_complete = race->is_complete;
     entry->margin = race->margin;

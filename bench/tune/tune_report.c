@@ -76,9 +76,9 @@ static const char *note_of(const sattn_tune_session *session, size_t job,
         return "not finished";
     if (session->states[job] == SATTN_TUNE_KEPT)
         return "from the file";
-    if (entry->is_tie)
-        return entry->taken == 0 ? "tie, default kept" : "tie, the first exact enough";
-    return entry->taken == 0 ? "default is the fastest" : "";
+    if (entry->taken > 0)
+        return entry->tried[0].is_admitted ? "" : "the default is not exact enough";
+    return entry->is_tie ? "tie, default kept" : "default is the fastest";
 }
 
 /* ---- lines */
