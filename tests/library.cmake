@@ -217,6 +217,9 @@ endif()
 # ---- accuracy: the verb by itself, and against the stored baselines of this architecture. Autovec rows
 # are left out there: in which order they sum is up to the compiler.
 if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME tune.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
+           -DWORK=${CMAKE_CURRENT_BINARY_DIR}/tune -P ${CMAKE_CURRENT_SOURCE_DIR}/tune.cmake)
+  set_tests_properties(tune.program PROPERTIES LABELS library TIMEOUT 900)
   add_test(NAME check.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
            -DWORK=${CMAKE_CURRENT_BINARY_DIR}/check -P ${CMAKE_CURRENT_SOURCE_DIR}/check.cmake)
   set_tests_properties(check.program PROPERTIES LABELS library TIMEOUT 900)
