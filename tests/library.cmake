@@ -40,7 +40,7 @@ if(SATTN_CMOCKA_LIBRARY)
                           bench_rows bench_filter bench_run bench_bounds bench_prepare bench_ratios bench_workloads bench_threads
                           bench_places goals info info_json info_text names shapes workload workload_inputs workload_pairs
                           ops/array ops/attention ops/av ops/levels ops/ops ops/peers ops/qk ops/sample ops/softmax
-                          tune/race tune/regret tune/regret_report tune/regret_shapes tune/tune_candidates tune/tune_class
+                          recipe_name tune/race tune/regret tune/regret_report tune/regret_shapes tune/tune_candidates tune/tune_class
                           tune/tune_corners tune/tune_jobs tune/tune_json tune/tune_options tune/tune_report tune/tune_run
                           tune/tune_store)
       target_sources(test_tune PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
