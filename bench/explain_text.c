@@ -208,21 +208,30 @@ static void print_tables(sattn_explained *explain, FILE *file)
 /* ---- why not the others */
 
 /* Names of a group, what was measured of them behind it. */
-static void list_group(const sattn_explained *explain, size_t first, char text[TEXT_SIZE])
+static void print_group(const sattn_explained *explain, size_t first, FILE *file)
 {
-    text[0] = '\0';
+    enum { INDENT = 4 };
+    int column = 0;
     for (size_t r = first; r < explain->n_rows; ++r) {
-        char time[32] = "";
+        char item[SATTN_RECIPE_NAME + 48], time[32];
         const sattn_explain_row *const row = &explain->rows[r];
         const double ns = row->figures[SATTN_EXPLAIN_PROFILE].time_ns;
-        const size_t used = strlen(text);
         if (sattn_explain_group_of(explain->rows, r) != first)
             continue;
-        if (isfinite(ns))
+        snprintf(item, sizeof item, "%s", row->name);
+        if (isfinite(ns)) {
             sattn_format_time(ns, time, sizeof time);
-        snprintf(text + used, TEXT_SIZE - used, "%s%s%s%s%s", used ? ", " : "", row->name,
-                 *time ? " (" : "", time, *time ? ")" : "");
+            snprintf(item, sizeof item, "%s (%s)", row->name, time);
+        }
+        const bool fits = column + 2 + (int)strlen(item) < WIDTH; /* with a comma behind it */
+        if (column == 0)
+            column = fprintf(file, "%*s%s", INDENT, "", item);
+        else if (fits)
+            column += fprintf(file, ", %s", item);
+        else
+            column = fprintf(file, ",\n%*s%s", INDENT, "", item) - 2;
     }
+    fputc('\n', file);
 }
 
 static void print_section(const sattn_explained *explain, sattn_explain_section section,
@@ -230,18 +239,15 @@ static void print_section(const sattn_explained *explain, sattn_explain_section 
 {
     bool is_begun = false;
     for (size_t r = 0; r < explain->n_rows; ++r) {
-        char names[TEXT_SIZE];
         if (sattn_explain_section_of(&explain->rows[r]) != section ||
             sattn_explain_group_of(explain->rows, r) != r)
             continue;
         if (!is_begun)
             fprintf(file, "\n%s\n", title);
         is_begun = true;
-        list_group(explain, r, names);
         fputs("  ", file);
         print_wrapped(file, explain->rows[r].candidate->reason, 2, 2);
-        fputs("    ", file);
-        print_wrapped(file, names, 4, 4);
+        print_group(explain, r, file);
     }
 }
 

@@ -45,9 +45,11 @@ static void tell_error(const sattn_profile_entry *entry, const sattn_tried *trie
         snprintf(text, SATTN_REASON_TEXT, "its error of %.3g is beyond the profile's budget, %.3g",
                  tried->error, entry->max_error);
     else
-        snprintf(text, SATTN_REASON_TEXT,
-                 "the profile does not admit it: too slow to be looked at, or wrong elsewhere in "
-                 "the class");
+        snprintf(text, SATTN_REASON_TEXT, "%s",
+                 isfinite(tried->error) ? "its error is too large on another shape of the class"
+                 : isfinite(tried->time_ns)
+                     ? "its first calls were too slow for more to be asked of it"
+                     : "its error could not be found out");
 }
 
 /* Why a recipe that may be taken is not. */

@@ -262,7 +262,7 @@ static void test_not_admitted(void **state)
     const sattn_options options = {.profile = profile};
     sattn_explanation *const e = explain(&a, &options);
     assert_false(candidate_of(e, names[4])->is_eligible);
-    check_reason(e, names[4], "the profile does not admit it");
+    check_reason(e, names[4], "on another shape of the class");
     sattn_explanation_destroy(e);
     sattn_profile_destroy(profile);
 }
