@@ -19,6 +19,7 @@ static const struct {
      "accuracy of every kernel against the oracle, and against a baseline"},
     {"tune", sattn_verb_tune,
      "find out which kernels are the fastest here, and write a profile of it"},
+    {"explain", sattn_verb_explain, "which kernels a call runs here, and why not others"},
     {"conform", sattn_verb_conform, "conformance suites, as ONNX's for Attention and Softmax"},
 };
 

@@ -19,6 +19,7 @@ sattn_verb_fn sattn_verb_info;
 sattn_verb_fn sattn_verb_bench;
 sattn_verb_fn sattn_verb_check;
 sattn_verb_fn sattn_verb_tune;
+sattn_verb_fn sattn_verb_explain;
 sattn_verb_fn sattn_verb_conform;
 
 #endif

@@ -315,6 +315,10 @@ typedef struct sattn_explanation {
     const char *profile_state; /* "in use", or why it is not */
     size_t n_candidates;
     const sattn_candidate *candidates;
+    /* The call that their times and errors are of, which stands for the class; "": there are none.
+     */
+    const char *measured;
+    bool is_tainted; /* it was measured beside other work */
 } sattn_explanation;
 
 /* Which kernels a call with these arguments and options runs, and why not others: every candidate

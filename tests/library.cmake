@@ -38,7 +38,7 @@ if(SATTN_CMOCKA_LIBRARY)
     foreach(part IN ITEMS bench_call bench_data bench_peers bench_report bench_autovec bench_list bench_goals bench_goals_judge
                           bench_rows bench_filter bench_run bench_bounds bench_prepare bench_ratios bench_workloads bench_threads
                           bench_places goals info info_json info_text names shapes workload workload_inputs workload_pairs
-                          ops/array ops/attention ops/av ops/levels ops/ops ops/peers ops/qk ops/sample ops/softmax)
+                          ops/array ops/attention ops/av ops/levels ops/ops ops/peers ops/qk ops/sample ops/softmax recipe_name)
       target_sources(test_tune PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
     endforeach()
     foreach(name IN ITEMS tune tune_race)

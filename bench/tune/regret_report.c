@@ -2,6 +2,7 @@
  *
  * regret_report.c: the table and the document of `tune --verify`. */
 #include "bench/bench_report.h"
+#include "bench/recipe_name.h"
 #include "bench/result.h"
 #include "bench/stop.h"
 #include "bench/table.h"
@@ -39,21 +40,21 @@ static void set_regret(sattn_table *table, int column, const sattn_regret *regre
 
 static void set_row(sattn_table *table, const sattn_regret_row *row)
 {
-    char text[SATTN_TUNE_NAME];
-    sattn_tune_recipe_name(&row->without.recipe, text);
+    char text[SATTN_RECIPE_NAME];
+    sattn_recipe_name(&row->without.recipe, text);
     sattn_table_set(table, DEFAULT, "%s", text);
     set_regret(table, WITHOUT, &row->without);
     const bool is_same = sattn_recipes_equal(&row->with.recipe, &row->without.recipe);
-    sattn_tune_recipe_name(&row->with.recipe, text);
+    sattn_recipe_name(&row->with.recipe, text);
     sattn_table_set(table, CHOSEN, "%s%s%s%s", is_same ? "=" : text, is_same ? " (" : "",
                     is_same ? row->source : "", is_same ? ")" : "");
-    sattn_tune_format_time(row->with.time_ns, text, sizeof text);
+    sattn_format_time(row->with.time_ns, text, sizeof text);
     sattn_table_set(table, TIME, "%s", text);
     set_regret(table, WITH, &row->with);
     sattn_table_set(table, NOISE, "%s%.1f%%", row->is_tainted ? "~" : "", 100 * row->with.noise);
     if (sattn_recipes_equal(&row->best, &row->with.recipe))
         return;
-    sattn_tune_recipe_name(&row->best, text);
+    sattn_recipe_name(&row->best, text);
     sattn_table_set(table, BEST, "%s", text);
 }
 

@@ -5,6 +5,7 @@
 #include "bench/tune/tune_report.h"
 
 #include "bench/bench_report.h"
+#include "bench/recipe_name.h"
 #include "bench/stop.h"
 #include "bench/table.h"
 
@@ -20,41 +21,6 @@ static const sattn_table_column columns[N_COLUMNS] = {
 };
 
 /* ---- words */
-
-/* "avx512_decode" of "sattn_fused_f32_avx512_decode". */
-static const char *tag_of(const sattn_kernel *kernel)
-{
-    const char *const type = strstr(kernel->name, "_f32_");
-    return type ? type + strlen("_f32_") : kernel->name;
-}
-
-void sattn_tune_recipe_name(const sattn_recipe *recipe, char name[SATTN_TUNE_NAME])
-{
-    const sattn_kernel *first = NULL;
-    for (int op = SATTN_OP_COUNT; op-- > 0;)
-        if (recipe->kernels[op])
-            first = recipe->kernels[op];
-    const bool is_chain = recipe->computation == SATTN_COMPUTE_CHAIN;
-    size_t used = (size_t)snprintf(name, SATTN_TUNE_NAME, "%s_%s",
-                                   is_chain ? "chain" : sattn_op_name(first->op), tag_of(first));
-    if (recipe->rest_kernel && used < SATTN_TUNE_NAME)
-        used += (size_t)snprintf(name + used, SATTN_TUNE_NAME - used, " + %s",
-                                 tag_of(recipe->rest_kernel));
-    if (recipe->key_splits > 0 && used < SATTN_TUNE_NAME)
-        snprintf(name + used, SATTN_TUNE_NAME - used, ", %d key range%s", recipe->key_splits,
-                 recipe->key_splits == 1 ? "" : "s");
-}
-
-void sattn_tune_format_time(double ns, char *text, size_t size)
-{
-    static const char *const units[] = {"ns", "us", "ms", "s"};
-    int unit = 0;
-    while (unit < 3 && ns >= 999.5) {
-        ns /= 1000;
-        ++unit;
-    }
-    snprintf(text, size, "%.*f %s", ns >= 99.95 ? 0 : ns >= 9.995 ? 1 : 2, ns, units[unit]);
-}
 
 static void job_name(const sattn_tune_job *job, char *text, size_t size)
 {
@@ -107,14 +73,14 @@ static void set_entry(sattn_table *table, const sattn_tune_session *session, siz
     const sattn_stat *const gain = &session->outcomes[job].gain;
     const bool is_paired = session->states[job] == SATTN_TUNE_DONE && gain->n > 0;
     const double ratio = is_paired ? gain->median : standard->time_ns / taken->time_ns;
-    char text[SATTN_TUNE_NAME];
-    sattn_tune_recipe_name(&standard->recipe, text);
+    char text[SATTN_RECIPE_NAME];
+    sattn_recipe_name(&standard->recipe, text);
     sattn_table_set(table, DEFAULT, "%s", text);
     if (isfinite(standard->time_ns)) {
-        sattn_tune_format_time(standard->time_ns, text, sizeof text);
+        sattn_format_time(standard->time_ns, text, sizeof text);
         sattn_table_set(table, TIME, "%s", text);
     }
-    sattn_tune_recipe_name(&taken->recipe, text);
+    sattn_recipe_name(&taken->recipe, text);
     sattn_table_set(table, FASTEST, "%s", entry->taken == 0 ? "=" : text);
     if (entry->taken != 0 && isfinite(ratio))
         sattn_table_set(table, GAIN, "%.1f%%", 100 * (1 - 1 / ratio));
@@ -128,11 +94,11 @@ static void set_entry(sattn_table *table, const sattn_tune_session *session, siz
 
 static void print_rejected(const sattn_tune_outcome *outcome)
 {
-    char name[SATTN_TUNE_NAME];
+    char name[SATTN_RECIPE_NAME];
     for (size_t c = 0; c < outcome->entry.n_tried; ++c) {
         if (outcome->notes[c].verdict != SATTN_TUNE_REJECTED)
             continue;
-        sattn_tune_recipe_name(&outcome->entry.tried[c].recipe, name);
+        sattn_recipe_name(&outcome->entry.tried[c].recipe, name);
         printf("    %s%s: %s\n", c == 0 ? "the default, " : "", name, outcome->notes[c].why);
     }
 }

@@ -14,10 +14,4 @@ void sattn_tune_print_end(const sattn_tune_session *session, double seconds, boo
 /* --list: jobs, and run nothing. */
 void sattn_tune_print_list(const sattn_tune_jobs *jobs);
 
-/* "fused_avx512 + avx512_decode", "chain_avx512", "exp_avx512_sleef": a recipe in a table. */
-enum { SATTN_TUNE_NAME = 96 };
-void sattn_tune_recipe_name(const sattn_recipe *recipe, char name[SATTN_TUNE_NAME]);
-/* Three significant digits and a unit. */
-void sattn_tune_format_time(double ns, char *text, size_t size);
-
 #endif
