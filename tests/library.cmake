@@ -41,15 +41,14 @@ if(SATTN_CMOCKA_LIBRARY)
                           ops/array ops/attention ops/av ops/ops ops/qk ops/sample ops/softmax)
       target_sources(test_workload PRIVATE ${PROJECT_SOURCE_DIR}/bench/${name}.c)
     endforeach()
-    target_sources(test_tune_race PRIVATE ${PROJECT_SOURCE_DIR}/bench/tune/race.c)
     foreach(part IN ITEMS bench_call bench_data bench_peers bench_report bench_autovec bench_list bench_goals bench_goals_judge
                           bench_rows bench_filter bench_run bench_bounds bench_prepare bench_ratios bench_workloads bench_threads
                           bench_places goals info info_json info_text names shapes workload workload_inputs workload_pairs
-                          ops/array ops/attention ops/av ops/levels ops/ops ops/peers ops/qk ops/sample ops/softmax
-                          recipe_name tune/race tune/regret tune/regret_report tune/regret_shapes tune/tune_candidates tune/tune_class
-                          tune/tune_corners tune/tune_jobs tune/tune_json tune/tune_options tune/tune_report tune/tune_run
-                          tune/tune_store)
+                          ops/array ops/attention ops/av ops/levels ops/ops ops/peers ops/qk ops/sample ops/softmax recipe_name)
       target_sources(test_tune PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
+    endforeach()
+    foreach(name IN ITEMS tune tune_race)
+      target_link_libraries(test_${name} PRIVATE sattn_tune)
     endforeach()
     foreach(name IN ITEMS goals goals_marks tune workload)
       target_link_libraries(test_${name} PRIVATE sattn_peers)

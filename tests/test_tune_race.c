@@ -6,6 +6,7 @@
 
 #include "bench/verify/inputs.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -149,6 +150,7 @@ static void test_alone(void **state)
     machine m = {.n = 1, .cost = {100}, .seed = 3};
     sattn_race_result r = run(&m, 0, plenty);
     assert_true(r.winner == 0 && r.is_complete && !r.is_tie);
+    assert_true(isnan(r.margin) && isnan(r.spread)); /* over nothing */
     assert_true(r.lanes[0].time_ns.n >= SATTN_STAT_LEAST);
     sattn_race_free(&r);
 }
@@ -232,6 +234,7 @@ static void test_cold_first_candidate(void **state)
         machine m = {.n = 2, .cost = {100, 110}, .noise = 0.02, .seed = seed, .cold = 1e6};
         sattn_race_result r = run(&m, 1, plenty);
         assert_true(r.winner == 0 && !r.is_tie);
+        assert_int_equal(m.timed[0], r.lanes[0].rounds + 1); /* the first round does not count */
         assert_true(r.lanes[0].time_ns.p90 < 120 && r.lanes[1].time_ns.p90 < 130);
         sattn_race_free(&r);
     }

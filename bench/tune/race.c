@@ -9,10 +9,10 @@
 #include <stdlib.h>
 
 /* A candidate that takes so many times as long in each of a few rounds needs no interval. */
-static const double hopeless = 1.5;
+static const double hopeless = 1.2;
 
 enum {
-    HOPELESS_ROUNDS = 3,
+    HOPELESS_ROUNDS = 4,
     LEAST_ROUNDS = 12,  /* before anything else is concluded: a few may agree by chance */
     TAINTED_SHARE = 16, /* one window in so many is a good part */
 };
@@ -183,7 +183,7 @@ static bool settle(race *r)
         is_over = is_over && (c == leader || !stays || clear || equal);
     }
     r->n_order = kept;
-    return is_over;
+    return is_over || (kept == 1 && r->made >= SATTN_STAT_LEAST);
 }
 
 /* Returns whether the race came to its end. */
@@ -275,11 +275,13 @@ bool sattn_race_run(const sattn_race_track *track, const sattn_race_options *opt
                     sattn_race_result *result)
 {
     race r;
-    *result = (sattn_race_result){.lanes = calloc(options->n_candidates, sizeof *result->lanes)};
+    *result = (sattn_race_result){.margin = (double)NAN,
+                                  .spread = (double)NAN,
+                                  .lanes = calloc(options->n_candidates, sizeof *result->lanes)};
     const bool good = open_race(&r, track, options) && result->lanes;
     if (good) {
         result->is_complete = run(&r);
-        const bool enough = r.made >= LEAST_ROUNDS;
+        const bool enough = result->is_complete || r.made >= LEAST_ROUNDS;
         result->winner = enough ? winner_of(&r) : options->incumbent;
         result->rounds = r.made;
         result->is_tainted = r.n_tainted * TAINTED_SHARE > r.windows;

@@ -65,7 +65,8 @@ typedef struct sattn_race_result {
     bool is_tie;      /* nothing is clearly the fastest, so the default was kept */
     bool is_complete; /* false: the time was spent, or the race stopped, before that was known */
     bool is_tainted;  /* a good part of what was timed was disturbed */
-    /* Of the winner over the next; in a tie, of the best other candidate over the default. */
+    /* Of the winner over the next; in a tie, of the best other candidate over the default. NaN:
+     * there is no other. */
     double margin, spread; /* relative: median of their ratio less 1, and half of p90 less p10 */
     int rounds;
     sattn_race_lane *lanes; /* [n_candidates], freed by sattn_race_free */

@@ -84,7 +84,9 @@ static void set_entry(sattn_table *table, const sattn_tune_session *session, siz
     sattn_table_set(table, FASTEST, "%s", entry->taken == 0 ? "=" : text);
     if (entry->taken != 0 && isfinite(ratio))
         sattn_table_set(table, GAIN, "%.1f%%", 100 * (1 - 1 / ratio));
-    sattn_table_set(table, SPREAD, "%s%.1f%%", entry->is_tainted ? "~" : "", 100 * entry->spread);
+    if (isfinite(entry->spread))
+        sattn_table_set(table, SPREAD, "%s%.1f%%", entry->is_tainted ? "~" : "",
+                        100 * entry->spread);
     if (isfinite(taken->error))
         sattn_table_set(table, ERROR, "%.2f", taken->error);
     sattn_table_set(table, NOTE, "%s", note_of(session, job, entry));

@@ -9,9 +9,9 @@
 
 #include <stdio.h>
 
-/* A class gets its share of the time that is left, of all classes; but what the models use is to be
- * covered first, if need be in less time than this for each. */
-static const double least_share_s = 0.35;
+/* A class gets its share of the time that is left, of all classes; or this, as long as its tier can
+ * have so much: what models use comes first. */
+static const double wanted_share_s = 0.75;
 
 /* A file is written no more often than this. */
 #define WRITE_NS INT64_C(2000000000)
@@ -61,19 +61,19 @@ sattn_tune_coverage sattn_tune_coverage_of(const sattn_tune_session *session, sa
 
 /* ---- time */
 
-static double share_s(const sattn_tune_session *session, size_t job)
+/* Of a class that is not settled. */
+static double share_s(const sattn_tune_session *session, sattn_tune_tier tier)
 {
     const double left = session->options->budget_s - elapsed_s(session);
-    const sattn_tune_tier tier = session->jobs->jobs[job].tier;
     int all = 0, of_tier = 0;
-    for (size_t j = job; j < session->jobs->count; ++j)
+    for (size_t j = 0; j < session->jobs->count; ++j)
         if (!is_settled(session, j)) {
             ++all;
             of_tier += session->jobs->jobs[j].tier == tier;
         }
-    const double even = left / (all > 0 ? all : 1), within = left / (of_tier > 0 ? of_tier : 1);
-    const double least = within < least_share_s ? within : least_share_s;
-    return even > least ? even : least;
+    const double even = left / all, within = left / of_tier;
+    const double wanted = within < wanted_share_s ? within : wanted_share_s;
+    return even > wanted ? even : wanted;
 }
 
 static void show_progress(sattn_tune_session *session, size_t job)
@@ -94,7 +94,7 @@ static void run_job(sattn_tune_session *session, size_t j)
     const sattn_tune_job *const job = &session->jobs->jobs[j];
     sattn_tune_outcome *const outcome = &session->outcomes[j];
     sattn_tune_recipes recipes;
-    const sattn_tune_setting setting = {.seconds = share_s(session, j),
+    const sattn_tune_setting setting = {.seconds = share_s(session, job->tier),
                                         .max_error = session->options->max_error,
                                         .seed = session->options->seed,
                                         .crew = &session->places->crew,
@@ -114,12 +114,12 @@ static void keep_finished(sattn_tune_session *session)
         (void)sattn_tune_store_write(session->store, error, sizeof error);
 }
 
-/* One after the other, but for those that are settled. */
-static void run_all(sattn_tune_session *session,
-                    void (*show)(const sattn_tune_session *session, size_t job))
+/* Those of a tier that are not settled, one after the other. */
+static void run_tier(sattn_tune_session *session, sattn_tune_tier tier,
+                     void (*show)(const sattn_tune_session *session, size_t job))
 {
     for (size_t j = 0; j < session->jobs->count && !sattn_stop_asked(); ++j) {
-        if (is_settled(session, j))
+        if (session->jobs->jobs[j].tier != tier || is_settled(session, j))
             continue;
         if (elapsed_s(session) >= session->options->budget_s)
             break;
@@ -155,8 +155,9 @@ int sattn_tune_session_run(sattn_tune_session *session,
     session->store->written_ns = session->begin_ns;
     sattn_progress_begin(&session->line);
     find_kept(session, show);
-    run_all(session, show);
-    run_all(session, show); /* those that are not settled, with what the others left of the time */
+    for (int tier = 0; tier < SATTN_TUNE_TIERS; ++tier)
+        for (int pass = 0; pass < 2; ++pass) /* again, with what the others left of the time */
+            run_tier(session, (sattn_tune_tier)tier, show);
     for (size_t j = 0; j < session->jobs->count; ++j) {
         if (session->states[j] == SATTN_TUNE_DONE && !is_settled(session, j))
             show(session, j);
