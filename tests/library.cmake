@@ -43,6 +43,12 @@ if(SATTN_CMOCKA_LIBRARY)
       target_sources(test_check PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
     endforeach()
   endif()
+  if(NOT CMAKE_CROSSCOMPILING) # SATTN_LOG tells of the profile
+    sattn_test(selection.log COMMAND test_selection_calls LABELS library)
+    set_property(TEST selection.log APPEND PROPERTY ENVIRONMENT SATTN_LOG=1)
+    set_tests_properties(selection.log PROPERTIES
+      PASS_REGULAR_EXPRESSION "qk, prefill: the profile's choice \\(of-a-test.json\\)\n[^\n]*sattn_qk_")
+  endif()
 elseif(CMAKE_CROSSCOMPILING)
   foreach(name IN LISTS cmocka_tests)
     add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E echo "skipped: no cmocka for ${CMAKE_SYSTEM_PROCESSOR}")
