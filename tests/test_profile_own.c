@@ -56,9 +56,9 @@ static int call(const char *expected)
                                         .v = {.stride_t = 8},
                                         .o = {.stride_t = 8}};
     sattn_plan *plan;
-    sattn_status status = sattn_plan_create(&plan, &shape, NULL);
+    sattn_plan_create(&plan, &shape, NULL);
     sattn_plan_destroy(plan);
-    status = sattn_plan_create(&plan, &shape, NULL);
+    const sattn_status status = sattn_plan_create(&plan, &shape, NULL);
     snprintf(said, sizeof said, "%s: %s: %s", sattn_status_string(status),
              status == SATTN_OK ? sattn_plan_kernel(plan) : "",
              status == SATTN_OK ? "" : sattn_last_error());
