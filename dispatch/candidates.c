@@ -256,20 +256,20 @@ sattn_status sattn_list_array_recipes(sattn_recipe_list *list, sattn_op op, int6
     return SATTN_OK;
 }
 
-/* A kernel of the recipe that is not ranked for the phase, or NULL. */
-static const sattn_kernel *kernel_not_ranked(const sattn_recipe *recipe, sattn_phase phase)
+/* Whether the registry's order has all of its kernels in the phase. */
+static bool is_ranked(const sattn_recipe *recipe, sattn_phase phase)
 {
     for (int op = 0; op < SATTN_OP_COUNT; ++op)
         if (recipe->kernels[op] && !(recipe->kernels[op]->phases & (unsigned)phase))
-            return recipe->kernels[op];
-    return NULL;
+            return false;
+    return true;
 }
 
 void sattn_recipe_reason(const sattn_recipe_list *list, size_t index, char text[SATTN_REASON_TEXT])
 {
     const sattn_judged_recipe *const item = &list->items[index];
     const char *const isa = list->overrides.isa;
-    const sattn_kernel *const not_ranked = kernel_not_ranked(&item->recipe, list->phase);
+    const bool is_array = item->recipe.computation == SATTN_COMPUTE_ARRAY;
     char words[160];
     text[0] = '\0';
     switch (item->verdict) {
@@ -295,9 +295,9 @@ void sattn_recipe_reason(const sattn_recipe_list *list, size_t index, char text[
         break;
     case SATTN_RECIPE_ELIGIBLE:
         sattn_phases_print((unsigned)list->phase, words, sizeof words);
-        if (not_ranked)
-            snprintf(text, SATTN_REASON_TEXT, "%s is not ranked for %s: only a profile takes it",
-                     not_ranked->name, words);
+        if (!is_ranked(&item->recipe, list->phase))
+            snprintf(text, SATTN_REASON_TEXT, "not ranked%s%s: taken only by name or by a profile",
+                     is_array ? "" : " for ", is_array ? "" : words);
         break;
     }
 }

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATE_TEXT = 1024, DECISION_TEXT = STATE_TEXT + 256 };
+enum { STATE_TEXT = 1024, DECISION_TEXT = STATE_TEXT + 256, MEASURED_TEXT = 256, MARGIN_TEXT = 80 };
 
 /* An explanation with its texts, in one allocation: `made` is its first member. */
 typedef struct explanation {
     sattn_explanation made;
     char shape_class[SATTN_CLASS_TEXT], decision[DECISION_TEXT], profile_state[STATE_TEXT];
-    char path[SATTN_PROFILE_PATH];
+    char path[SATTN_PROFILE_PATH], measured[MEASURED_TEXT];
     sattn_candidate candidates[SATTN_RECIPES_MAX];
     char kernels[SATTN_RECIPES_MAX][SATTN_RECIPE_TEXT];
     char reasons[SATTN_RECIPES_MAX][SATTN_REASON_TEXT];
@@ -37,13 +37,19 @@ static const sattn_tried *tried_of(const sattn_profile_entry *entry, const sattn
 static void tell_error(const sattn_profile_entry *entry, const sattn_tried *tried,
                        char text[SATTN_REASON_TEXT])
 {
-    if (!(tried->error <= tried->error_bound))
+    if (tried->error > tried->error_bound)
         snprintf(text, SATTN_REASON_TEXT,
                  "its error of %.3g is beyond what rounding explains, %.3g", tried->error,
                  tried->error_bound);
-    else
+    else if (entry->max_error > 0 && tried->error > entry->max_error)
         snprintf(text, SATTN_REASON_TEXT, "its error of %.3g is beyond the profile's budget, %.3g",
                  tried->error, entry->max_error);
+    else
+        snprintf(text, SATTN_REASON_TEXT, "%s",
+                 isfinite(tried->error) ? "its error is too large on another shape of the class"
+                 : isfinite(tried->time_ns)
+                     ? "its first calls were too slow for more to be asked of it"
+                     : "given up on before anything was measured");
 }
 
 /* Why a recipe that may be taken is not. */
@@ -69,7 +75,7 @@ static void tell_preference(const sattn_recipe_list *list, const sattn_profile_e
         return;
     const bool is_chain = list->items[index].recipe.computation == SATTN_COMPUTE_CHAIN;
     snprintf(text, SATTN_REASON_TEXT, "%s",
-             is_measured ? "not measured"
+             is_measured ? "the profile has not tried it"
              : is_chain && list->items[list->taken].recipe.computation == SATTN_COMPUTE_FUSED
                  ? "a chain is not taken unless it is asked for or a profile has it"
                  : "the registry's order has another before it");
@@ -123,16 +129,29 @@ static void find_front(sattn_candidate *candidates, size_t n)
     }
 }
 
+/* By how much the fastest is that. */
+static void tell_margin(const sattn_profile_entry *entry, char text[MARGIN_TEXT])
+{
+    text[0] = '\0';
+    if (isfinite(entry->margin) && isfinite(entry->spread))
+        snprintf(text, MARGIN_TEXT, ": %s %.1f %%, spread %.1f %%",
+                 entry->is_tie ? "a tie within" : "faster than the next by",
+                 100 * fabs(entry->margin), 100 * entry->spread);
+}
+
 static void tell_decision(const sattn_recipe_list *list, const sattn_profile_entry *entry,
                           const char *profile_state, char text[DECISION_TEXT])
 {
     const char *const words = sattn_decision_text(list->decision);
-    if (list->decision == SATTN_DECIDED_BY_PROFILE || list->decision == SATTN_DECIDED_DEFAULT)
-        snprintf(text, DECISION_TEXT, "%s, as measured at %s", words, entry->shape);
-    else if (list->decision == SATTN_DECIDED_WITHOUT_PROFILE)
+    char margin[MARGIN_TEXT];
+    if (list->decision == SATTN_DECIDED_BY_PROFILE || list->decision == SATTN_DECIDED_DEFAULT) {
+        tell_margin(entry, margin);
+        snprintf(text, DECISION_TEXT, "%s, as measured at %s%s", words, entry->shape, margin);
+    } else if (list->decision == SATTN_DECIDED_WITHOUT_PROFILE) {
         snprintf(text, DECISION_TEXT, "%s: %s", words, profile_state);
-    else
+    } else {
         snprintf(text, DECISION_TEXT, "%s", words);
+    }
 }
 
 static void tell_profile(explanation *e, const sattn_recipe_list *list,
@@ -161,6 +180,7 @@ static sattn_status tell(sattn_explanation **made, const sattn_recipe_list *list
     sattn_class_print(&list->shape_class, e->shape_class);
     tell_profile(e, list, options);
     tell_decision(list, entry, e->profile_state, e->decision);
+    snprintf(e->measured, sizeof e->measured, "%s", entry ? entry->shape : "");
     for (size_t i = 0; i < list->n; ++i)
         describe(list, entry, i, &e->candidates[i], e->kernels[i], e->reasons[i]);
     find_front(e->candidates, list->n);
@@ -169,7 +189,9 @@ static sattn_status tell(sattn_explanation **made, const sattn_recipe_list *list
                                   .profile = e->path,
                                   .profile_state = e->profile_state,
                                   .n_candidates = list->n,
-                                  .candidates = e->candidates};
+                                  .candidates = e->candidates,
+                                  .measured = e->measured,
+                                  .is_tainted = entry && entry->is_tainted};
     *made = &e->made;
     return SATTN_OK;
 }

@@ -53,7 +53,7 @@ static bool find(void)
         (stat(path, &facts) == 0 || (errno != ENOENT && errno != ENOTDIR)))
         return true;
     path[0] = '\0';
-    snprintf(problem, sizeof problem, "no profile");
+    snprintf(problem, sizeof problem, "there is none");
     return false;
 }
 

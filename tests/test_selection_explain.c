@@ -83,6 +83,7 @@ static void test_without_profile(void **state)
             assert_true(isnan(e->candidates[0].time_ns) && isnan(e->candidates[0].error));
             assert_int_equal(e->candidates[0].samples, 0);
             assert_string_equal(e->profile, "");
+            assert_string_equal(e->measured, "");
             assert_non_null(
                 strstr(e->decision, plans[p].kernels ? "by name" : "no profile is in use"));
             sattn_explanation_destroy(e);
@@ -175,6 +176,9 @@ static sattn_profile *measured(const sattn_attention_args *a, size_t taken,
                                        .usable = sattn_cpu_this()->usable,
                                        .shape = "a named shape",
                                        .is_complete = true,
+                                       .is_tie = taken == 0,
+                                       .is_tainted = taken == 0,
+                                       .margin = 0.25,
                                        .spread = 0.1,
                                        .max_error = max_error,
                                        .n_tried = TRIED,
@@ -197,7 +201,9 @@ static void test_measured(void **state)
     assert_string_equal(e->profile, "of-a-test.json");
     assert_non_null(strstr(e->profile_state, "in use"));
     assert_non_null(strstr(e->decision, "the profile's choice"));
-    assert_non_null(strstr(e->decision, "a named shape"));
+    assert_non_null(strstr(e->decision, "at a named shape: faster than the next by 25.0 %"));
+    assert_string_equal(e->measured, "a named shape");
+    assert_false(e->is_tainted);
     assert_non_null(strstr(e->shape_class, "attention decode"));
     const sattn_candidate *const taken = candidate_of(e, names[1]);
     assert_true(taken->is_taken && taken->is_on_front && !taken->is_default);
@@ -231,6 +237,8 @@ static void test_tie_and_budget(void **state)
     sattn_explanation *e = explain(&a, &options);
     check(e, plan_kernels(&a, NULL));
     assert_non_null(strstr(e->decision, "nothing faster"));
+    assert_non_null(strstr(e->decision, "a tie within 25.0 %, spread 10.0 %"));
+    assert_true(e->is_tainted);
     check_reason(e, names[1], "not faster");
     check_reason(e, names[2], "50.0 % slower");
     check_reason(e, names[4], "error of 9 is beyond the profile's budget, 2.5");
@@ -238,6 +246,23 @@ static void test_tie_and_budget(void **state)
     e = explain(&a, &more);
     assert_non_null(strstr(e->decision, "by name"));
     assert_true(candidate_of(e, names[1])->time_ns == 1000); /* told all the same */
+    sattn_explanation_destroy(e);
+    sattn_profile_destroy(profile);
+}
+
+/* Its error is good enough where it is told: something else spoke against it. */
+static void test_not_admitted(void **state)
+{
+    (void)state;
+    char names[TRIED][SATTN_RECIPE_TEXT];
+    const sattn_attention_args a = shape_of(1, 1, 1, 100);
+    sattn_profile *const profile = measured(&a, 1, names, 100);
+    if (!profile)
+        return;
+    const sattn_options options = {.profile = profile};
+    sattn_explanation *const e = explain(&a, &options);
+    assert_false(candidate_of(e, names[4])->is_eligible);
+    check_reason(e, names[4], "on another shape of the class");
     sattn_explanation_destroy(e);
     sattn_profile_destroy(profile);
 }
@@ -299,10 +324,10 @@ static void test_warnings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_profile),  cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_measured),         cmocka_unit_test(test_tie_and_budget),
-        cmocka_unit_test(test_steps_and_arrays), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_without_profile), cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_not_admitted),    cmocka_unit_test(test_measured),
+        cmocka_unit_test(test_tie_and_budget),  cmocka_unit_test(test_steps_and_arrays),
+        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_warnings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
