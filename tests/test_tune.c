@@ -125,6 +125,33 @@ static void test_corners(void **state)
     sattn_tune_jobs_free(&jobs);
 }
 
+/* Elsewhere inside a class are shapes that are of it; and where queries are few, of them one that
+ * caches hold and one that none does. */
+static void test_inside(void **state)
+{
+    (void)state;
+    sattn_tune_jobs jobs = all_jobs();
+    int n_inside = 0;
+    for (size_t j = 0; j < jobs.count; ++j) {
+        const sattn_tune_job *const job = &jobs.jobs[j];
+        double bytes[SATTN_TUNE_INSIDE] = {0};
+        for (int which = 0; which < SATTN_TUNE_INSIDE; ++which) {
+            sattn_tune_job inside;
+            if (!sattn_tune_inside(job, which, &inside)) /* which says that it is of the class */
+                continue;
+            const sattn_shape *const s = &inside.shape;
+            assert_int_equal(sattn_tune_heads(&inside), s->n_kv_heads);
+            bytes[which] = 4.0 * (double)s->batch * (double)s->n_kv_heads * (double)s->n_k *
+                           (double)(s->d + s->d_v);
+            ++n_inside;
+        }
+        if (job->op == SATTN_OP_fused && job->shape_class.phase != SATTN_PHASE_PREFILL)
+            assert_true(bytes[1] >= 80e6 && bytes[0] < bytes[1]);
+    }
+    assert_true((size_t)n_inside > 3 * jobs.count / 2);
+    sattn_tune_jobs_free(&jobs);
+}
+
 static void test_only_what_is_asked_for(void **state)
 {
     (void)state;
@@ -462,6 +489,7 @@ int main(void)
         cmocka_unit_test(test_every_op_has_jobs),
         cmocka_unit_test(test_part_is_of_the_class),
         cmocka_unit_test(test_corners),
+        cmocka_unit_test(test_inside),
         cmocka_unit_test(test_only_what_is_asked_for),
         cmocka_unit_test(test_wrong_kernel_is_never_chosen),
         cmocka_unit_test(test_max_error),

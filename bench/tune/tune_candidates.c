@@ -91,17 +91,19 @@ static bool open_timed(sattn_tune_field *field, char *error, size_t error_size)
     const int64_t heads = sattn_tune_heads(job);
     const int64_t group = job->shape.n_q_heads / job->shape.n_kv_heads;
     sattn_shape shape = job->shape;
-    shape.batch = 1;
+    if (!job->is_whole)
+        shape.batch = 1;
     if (!shape.is_interleaved) {
         shape.n_kv_heads = heads;
         shape.n_q_heads = heads * group;
     }
-    if (heads * group != job->shape.batch * job->shape.n_q_heads)
+    if (!job->is_whole && heads * group != job->shape.batch * job->shape.n_q_heads)
         snprintf(field->part, sizeof field->part, "%lld of %lld heads", (long long)(heads * group),
                  (long long)(job->shape.batch * job->shape.n_q_heads));
     if (!open_workload(&field->workload, job->task, &shape, error, error_size))
         return false;
-    field->args = sattn_workload_part(&field->workload, heads, shape.n_q);
+    field->args = job->is_whole ? field->workload.args
+                                : sattn_workload_part(&field->workload, heads, shape.n_q);
     return true;
 }
 
@@ -339,4 +341,16 @@ bool sattn_tune_admit(sattn_tune_field *field, double max_error)
     for (int corner = 0; corner < SATTN_TUNE_CORNERS; ++corner)
         sattn_workload_close(&corners[corner]);
     return good;
+}
+
+bool sattn_tune_trust(sattn_tune_field *field)
+{
+    for (size_t c = 0; c < field->count; ++c) {
+        sattn_tune_candidate *const candidate = &field->list[c];
+        if (!open_call(field->job, candidate, &field->workload, &field->args, &field->cursor,
+                       &candidate->call))
+            return false;
+        candidate->verdict = SATTN_TUNE_ADMITTED;
+    }
+    return true;
 }
