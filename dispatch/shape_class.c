@@ -262,9 +262,9 @@ bool sattn_class_parse(const char *text, sattn_shape_class *shape_class)
     c.call = is_legal ? (sattn_call)call : SATTN_CALL_ATTENTION;
     for (int i = 0; is_legal && i < FIELDS; ++i)
         is_legal = !has_field(c.call, i) || take_field(&at, i, &c);
-    if (!is_legal || *at != '\0')
+    if (!is_legal)
         return false;
-    sattn_class_print(&c, again); /* there are other ways to write a number */
+    sattn_class_print(&c, again); /* numbers may be written otherwise, and more may follow */
     if (strcmp(text, again) != 0)
         return false;
     *shape_class = c;

@@ -236,7 +236,9 @@ sattn_dispatch_defect(rest_rows_of_each_block FILE dispatch/unit.c COMMAND test_
   FROM [[rows.n_rest = i1 - (rest_begin > i0 ? rest_begin : i0);]]
   TO [[rows.n_rest = unit->n_rest + 0 * rest_begin;]])
 sattn_dispatch_defect(rest_rows_by_one_kernel_alone FILE dispatch/choose.c COMMAND test_shares
-  FROM [[return kernel != plan->kernels[SATTN_OP_fused] ? kernel : NULL;]] TO [[return kernel;]])
+  FROM [[if (plan->computation != SATTN_COMPUTE_FUSED || plan->phase != SATTN_PHASE_PREFILL ||
+        overrides->forced[SATTN_OP_fused])]]
+  TO [[if (plan->computation != SATTN_COMPUTE_FUSED || plan->phase != SATTN_PHASE_PREFILL)]])
 sattn_dispatch_defect(tile_with_a_quarter_empty FILE dispatch/share.c COMMAND test_shares
   FROM [[8 * empty <= tile_rows]] TO [[4 * empty <= tile_rows]])
 sattn_dispatch_defect(rest_rows_fill_tiles FILE dispatch/share.c COMMAND test_shares

@@ -13,8 +13,8 @@ sattn_dispatch_defect(class_fields_overlap FILE dispatch/shape_class.c COMMAND t
   FROM [[key = key << 6 | (uint64_t)c->d_v_log2;]] TO [[key = key << 5 | (uint64_t)c->d_v_log2;]])
 sattn_dispatch_defect(class_of_one_key_strided FILE dispatch/shape_class.c COMMAND test_selection
   FROM [[a->n_k > 1 && (]] TO [[(]])
-sattn_dispatch_defect(class_text_not_read_to_its_end FILE dispatch/shape_class.c COMMAND test_selection
-  FROM [[if (!is_legal || *at != '\0')]] TO [[if (!is_legal)]])
+sattn_dispatch_defect(class_text_written_otherwise FILE dispatch/shape_class.c COMMAND test_selection
+  FROM [[if (strcmp(text, again) != 0)]] TO [[if (strlen(text) < strlen(again))]])
 sattn_dispatch_defect(class_count_between_buckets FILE dispatch/shape_class.c COMMAND test_selection
   FROM [[return *number > 0 && count_class(*number) == *number;]] TO [[return *number > 0;]])
 
@@ -36,7 +36,7 @@ sattn_dispatch_defect(entry_whose_choice_needs_more FILE dispatch/profile.c COMM
 sattn_dispatch_defect(entries_not_copied FILE dispatch/profile.c COMMAND test_selection
   FROM [[to->tried = (const sattn_tried *)(void *)memory;]] TO [[to->tried = from->tried;]])
 sattn_dispatch_defect(only_the_first_slot FILE dispatch/profile.c COMMAND test_selection
-  FROM [[if (profile->keys[at - 1] == key)]] TO [[if (profile->keys[at - 1] >= key)]])
+  FROM [[if (profile->keys[at - 1] == key)]] TO [[if (at > 0)]])
 
 # ---- who decides
 set(calls COMMAND test_selection_calls)
@@ -81,8 +81,7 @@ sattn_dispatch_defect(one_recipe_twice FILE dispatch/candidates.c ${calls}
 sattn_dispatch_defect(default_is_the_profiles FILE dispatch/candidates.c ${calls}
   FROM [[without.profile = sattn_profile_none();]] TO [[]])
 sattn_dispatch_defect(key_ranges_of_many_blocks FILE dispatch/candidates.c ${calls}
-  FROM [[r->key_splits > 0 ||
-        blocks >= (double)threads)]] TO [[r->key_splits > 0)]])
+  FROM [[|| blocks >= (double)threads)]] TO [[)]])
 set(explain COMMAND test_selection_explain)
 sattn_dispatch_defect(wrong_kernel_eligible FILE dispatch/explain.c ${explain}
   FROM [[.is_eligible = may_run && (!tried || tried->is_admitted),]] TO [[.is_eligible = may_run,]])
@@ -106,8 +105,8 @@ sattn_dispatch_defect(direct_alignment_not_checked FILE dispatch/direct.c ${dire
   FROM [[is_there && bits % sizeof(float) == 0 &&]] TO [[is_there &&]])
 sattn_dispatch_defect(direct_more_than_planned FILE dispatch/direct.c ${direct}
   FROM [[&& !p->mask &&]] TO [[&&]])
-sattn_dispatch_defect(direct_stride_of_one_row FILE dispatch/direct.c ${direct}
-  FROM [[args->k_stride = one_key ? 0 : a->k.stride_t;]] TO [[args->k_stride = a->k.stride_t / (1 + one_key);]])
+sattn_dispatch_defect(direct_group_as_of_the_queries FILE dispatch/direct.c ${direct}
+  FROM [[args->o_group_stride = one_head ? 0 : a->o.stride_h;]] TO [[args->o_group_stride = one_head ? 0 : a->q.stride_h;]])
 sattn_dispatch_defect(direct_head_of_the_group FILE dispatch/direct.c ${direct}
   FROM [[moved(b, a->q.stride_b, head, a->q.stride_h);]] TO [[moved(b, a->q.stride_b, kv, a->q.stride_h);]])
 sattn_dispatch_defect(direct_batch_stride FILE dispatch/direct.c ${direct}
