@@ -24,8 +24,7 @@ const char *sattn_extent_option(sattn_extent extent);
 
 typedef struct sattn_explain_given {
     sattn_explain_options *options;
-    const sattn_shape *named; /* or NULL */
-    bool has_op;
+    const sattn_shape *named;       /* or NULL */
     int64_t extents[SATTN_EXTENTS]; /* 0: not given */
     bool is_causal, is_strided;
     sattn_mask_kind mask;

@@ -56,7 +56,6 @@ static bool set_op(sattn_explain_given *given, const char *value)
         names[op] = sattn_op_name((sattn_op)op);
         if (strcmp(value, names[op]) == 0) {
             given->options->op = (sattn_op)op;
-            given->has_op = true;
             return true;
         }
     }

@@ -87,8 +87,8 @@ static bool check_kinds(const sattn_explain_given *given)
         return complain("which call? Name a shape, as --shape llama3-8b-decode-2049, or give ",
                         takes_arrays(op) ? "--n" : "--n-q, --n-k and --d");
     if (is_array && !takes_arrays(op))
-        return complain(given->named ? given->named->name : "--n",
-                        " is an array: expected --op exp or --op tanh with it");
+        return complain(e[SATTN_EXTENT_LENGTH] > 0 ? "--n" : given->named->name,
+                        " is of an array: expected --op exp or --op tanh with it");
     for (int x = 0; takes_arrays(op) && x < SATTN_EXTENTS; ++x)
         if (e[x] > 0 && x != SATTN_EXTENT_LENGTH)
             return complain(sattn_extent_option((sattn_extent)x),
@@ -159,8 +159,6 @@ static void apply_flags(const sattn_explain_given *given, sattn_shape *shape)
 bool sattn_explain_complete(sattn_explain_given *given)
 {
     sattn_explain_options *const o = given->options;
-    if (!given->has_op && given->extents[SATTN_EXTENT_LENGTH] > 0)
-        return complain("--n", " is the length of an array: expected --op exp or --op tanh");
     if (!check_kinds(given))
         return false;
     for (int e = 0; !given->named && e < SATTN_EXTENTS; ++e) {

@@ -49,7 +49,7 @@ static void tell_error(const sattn_profile_entry *entry, const sattn_tried *trie
                  isfinite(tried->error) ? "its error is too large on another shape of the class"
                  : isfinite(tried->time_ns)
                      ? "its first calls were too slow for more to be asked of it"
-                     : "its error could not be found out");
+                     : "given up on before anything was measured");
 }
 
 /* Why a recipe that may be taken is not. */

@@ -5,7 +5,7 @@
 find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
 set(cmocka_tests dispatch dispatch_tables selection selection_calls selection_explain direct shares api types steps chain npy verify verify_attention verify_sample verify_steps verify_float oracle inputs visibility)
 if(SATTN_BENCH)
-  list(APPEND cmocka_tests autovec check crew environment_facts goals goals_marks limits measure pin result shapes statistics
+  list(APPEND cmocka_tests autovec check crew environment_facts explain explain_options goals goals_marks limits measure pin result shapes statistics
        stop tune tune_race workload)
 endif()
 if(SATTN_CMOCKA_LIBRARY)
@@ -31,6 +31,12 @@ if(SATTN_CMOCKA_LIBRARY)
       target_sources(test_goals_marks PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
     endforeach()
     target_sources(test_shapes PRIVATE ${PROJECT_SOURCE_DIR}/bench/shapes.c)
+    foreach(part IN ITEMS explain_profile explain_results explain_rows recipe_name)
+      target_sources(test_explain PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
+    endforeach()
+    foreach(part IN ITEMS explain_options explain_shape names shapes)
+      target_sources(test_explain_options PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
+    endforeach()
     foreach(name IN ITEMS bench_call bench_data bench_peers workload workload_inputs workload_pairs
                           ops/array ops/attention ops/av ops/ops ops/qk ops/sample ops/softmax)
       target_sources(test_workload PRIVATE ${PROJECT_SOURCE_DIR}/bench/${name}.c)
@@ -217,6 +223,14 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
            -DWORK=${CMAKE_CURRENT_BINARY_DIR} -DDATASET=${PROJECT_SOURCE_DIR}/tests/data/minilm
            -P ${CMAKE_CURRENT_SOURCE_DIR}/program.cmake)
   set_tests_properties(program PROPERTIES LABELS library TIMEOUT 600)
+endif()
+
+# ---- why a call runs what it runs
+if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME explain.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
+           -DMAKER=$<TARGET_FILE:test_profile_own> -DWORK=${CMAKE_CURRENT_BINARY_DIR}/explain
+           -P ${CMAKE_CURRENT_SOURCE_DIR}/explain.cmake)
+  set_tests_properties(explain.program PROPERTIES LABELS library TIMEOUT 600)
 endif()
 
 # ---- accuracy: the verb by itself, and against the stored baselines of this architecture. Autovec rows
