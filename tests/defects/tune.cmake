@@ -19,7 +19,7 @@ sattn_dispatch_defect(race_budget_ignored ${race}
 sattn_dispatch_defect(race_default_drops_out ${race}
   FROM [[c == incumbent || c == leader || !(clear]] TO [[c == leader || !(clear]])
 
-set(admit FILE bench/tune/tune_candidates.c COMMAND test_tune)
+set(admit FILE bench/tune/tune_admit.c COMMAND test_tune)
 sattn_dispatch_defect(tune_corners_not_verified ${admit}
   FROM [[candidate->verdict == SATTN_TUNE_PENDING && corners[corner].arena]] TO [[max_error < 0]])
 sattn_dispatch_defect(tune_output_of_the_last_call_counts ${admit}
