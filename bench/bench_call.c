@@ -60,6 +60,7 @@ bool sattn_bench_call_open(sattn_bench_call *call, const sattn_bench_request *re
         .options = request->names_none ? open : forced,
         .cursor = request->cursor,
     };
+    call->options.profile = request->profile;
     if (variant->peer)
         return open_peer(call, request, why, why_size);
     if (!call->task->open(call, why, why_size))

@@ -34,8 +34,9 @@ typedef struct sattn_bench_request {
     bool names_none; /* the call leaves the choice of kernels to the dispatcher */
     int threads;
     int64_t *cursor;
-    sattn_bench_peers *peers;   /* for a variant that is a peer; else it may be NULL */
-    const sattn_shared *memory; /* that the sets are in */
+    sattn_bench_peers *peers;     /* for a variant that is a peer; else it may be NULL */
+    const sattn_shared *memory;   /* that the sets are in */
+    const sattn_profile *profile; /* NULL: the process's own */
 } sattn_bench_request;
 
 /* False: refused, or no memory; `why` says it. */

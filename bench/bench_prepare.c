@@ -120,9 +120,12 @@ static const char *kernel_of_step(const sattn_bench_row *row, const sattn_bench_
     const sattn_phase phase =
         sattn_phase_of(call->args.n_q_heads / call->args.n_kv_heads, call->args.n_q);
     const sattn_kernel *kernel;
+    sattn_overrides overrides;
+    if (sattn_overrides_get(&call->options, &overrides) != SATTN_OK)
+        return row->variant->name;
     for (int op = 0; op < SATTN_OP_COUNT; ++op)
         if (strcmp(sattn_op_name((sattn_op)op), row->variant->op->name) == 0 &&
-            sattn_choose_kernel((sattn_op)op, phase, &call->options, &kernel) == SATTN_OK)
+            sattn_choose_kernel((sattn_op)op, phase, &overrides, &kernel) == SATTN_OK)
             return kernel->name;
     return row->variant->name;
 }

@@ -87,19 +87,6 @@ static void make_columns(const sattn_bench_job *job, sattn_table_column columns[
     memcpy(columns, all, sizeof all);
 }
 
-/* Three significant digits and a unit. */
-static void format_time(double ns, char *text, size_t size)
-{
-    static const char *const units[] = {"ns", "us", "ms", "s"};
-    int unit = 0;
-    while (unit < 3 && ns >= 999.5) {
-        ns /= 1000;
-        ++unit;
-    }
-    const int decimals = ns >= 99.95 ? 0 : ns >= 9.995 ? 1 : 2;
-    snprintf(text, size, "%.*f %s", decimals, ns, units[unit]);
-}
-
 static void format_factor(const sattn_stat *speedup, char *text, size_t size)
 {
     const double factor = speedup->median;
@@ -147,7 +134,7 @@ static void add_measured(sattn_table *table, const sattn_bench_job *job, const s
         format_factor(&row->over_one_thread, text, sizeof text);
         sattn_table_set(table, COLUMN_ONE_THREAD, "%s", text);
     }
-    format_time(row->time_ns, text, sizeof text);
+    sattn_format_time(row->time_ns, text, sizeof text);
     sattn_table_set(table, COLUMN_TIME, "%s", text);
     sattn_table_set(table, COLUMN_SPREAD, "%s%.1f%%",
                     row->measured.status == SATTN_MEASURE_TAINTED ? "~" : "",

@@ -50,12 +50,12 @@ static bool is_ranked(const sattn_bench_job *job, const sattn_variant *variant)
     const sattn_shape *const shape = job->shape;
     const sattn_options options = {.isa = sattn_variant_isa(variant)};
     unsigned phase = (unsigned)job->phase;
-    int64_t tile_rows;
+    sattn_overrides overrides;
     if (strcmp(variant->op->name, sattn_op_name(SATTN_OP_fused)) == 0 &&
-        sattn_prefill_tile_rows(&options, &tile_rows) == SATTN_OK)
-        phase =
-            (unsigned)sattn_fused_phase(shape->n_q_heads / shape->n_kv_heads, shape->n_q, tile_rows,
-                                        shape->d < shape->d_v ? shape->d : shape->d_v);
+        sattn_overrides_get(&options, &overrides) == SATTN_OK)
+        phase = (unsigned)sattn_fused_phase(shape->n_q_heads / shape->n_kv_heads, shape->n_q,
+                                            sattn_prefill_tile_rows(&overrides),
+                                            shape->d < shape->d_v ? shape->d : shape->d_v);
     return (variant->phases & phase) != 0;
 }
 

@@ -59,8 +59,12 @@ static void measuring(void *context, double done)
 static const sattn_kernel *choice_of(const job_run *run, sattn_op op)
 {
     const sattn_kernel *kernel = NULL;
+    sattn_overrides overrides;
+    if (sattn_overrides_get(NULL, &overrides) != SATTN_OK)
+        return NULL;
     if (op != SATTN_OP_fused)
-        return sattn_choose_kernel(op, run->job->phase, NULL, &kernel) == SATTN_OK ? kernel : NULL;
+        return sattn_choose_kernel(op, run->job->phase, &overrides, &kernel) == SATTN_OK ? kernel
+                                                                                         : NULL;
     sattn_plan *plan;
     char name[96];
     if (sattn_plan_create(&plan, &run->workloads[0].args, NULL) != SATTN_OK)

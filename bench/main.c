@@ -17,6 +17,9 @@ static const struct {
     {"bench", sattn_verb_bench, "verify kernels and time them against what the CPU can do"},
     {"check", sattn_verb_check,
      "accuracy of every kernel against the oracle, and against a baseline"},
+    {"tune", sattn_verb_tune,
+     "find out which kernels are the fastest here, and write a profile of it"},
+    {"explain", sattn_verb_explain, "which kernels a call runs here, and why not others"},
     {"conform", sattn_verb_conform, "conformance suites, as ONNX's for Attention and Softmax"},
 };
 

@@ -52,6 +52,18 @@ void sattn_table_set(sattn_table *table, int column, const char *format, ...)
     va_end(arguments);
 }
 
+void sattn_format_time(double ns, char *text, size_t size)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    int unit = 0;
+    while (unit < 3 && ns >= 999.5) {
+        ns /= 1000;
+        ++unit;
+    }
+    const int decimals = ns >= 99.95 ? 0 : ns >= 9.995 ? 1 : 2;
+    snprintf(text, size, "%.*f %s", decimals, ns, units[unit]);
+}
+
 /* Columns of a terminal that UTF-8 text takes, if no character is wide. */
 static int text_width(const char *text)
 {

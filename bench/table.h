@@ -36,6 +36,9 @@ __attribute__((format(printf, 3, 4)))
 #endif
 void sattn_table_set(sattn_table *table, int column, const char *format, ...);
 
+/* A time in three significant digits and a unit: "7.37 ms". */
+void sattn_format_time(double ns, char *text, size_t size);
+
 /* Every line begins with `indent` spaces and ends without any. A column without a header and any
  * text takes no room. */
 void sattn_table_print(const sattn_table *table, FILE *file, bool with_header, int indent);

@@ -18,6 +18,8 @@ typedef int sattn_verb_fn(int argc, char **argv);
 sattn_verb_fn sattn_verb_info;
 sattn_verb_fn sattn_verb_bench;
 sattn_verb_fn sattn_verb_check;
+sattn_verb_fn sattn_verb_tune;
+sattn_verb_fn sattn_verb_explain;
 sattn_verb_fn sattn_verb_conform;
 
 #endif

@@ -129,6 +129,16 @@ static sattn_attention_args args_of(const sattn_workload *w)
     return args;
 }
 
+sattn_attention_args sattn_workload_args(const sattn_shape *shape)
+{
+    int anything; /* a mask is described where there is one */
+    const sattn_workload w = {.shape = *shape,
+                              .mask = shape->mask.kind == SATTN_MASK_NONE ? NULL : &anything};
+    sattn_attention_args args = args_of(&w);
+    args.mask.data = NULL;
+    return args;
+}
+
 /* Takes sizes, lengths and later the tensors from the captured layer. */
 static void adopt_layer(sattn_workload *w, sattn_real_layer *layer)
 {

@@ -63,6 +63,10 @@ typedef struct sattn_workload {
     int64_t *n_k_valid;
 } sattn_workload;
 
+/* What a call on the shape looks like, without any data, so also without lengths, slopes and sinks.
+ */
+sattn_attention_args sattn_workload_args(const sattn_shape *shape);
+
 /* Bytes that all sets of the request would take; sizes from files are not looked at. */
 size_t sattn_workload_bytes(const sattn_workload_request *request);
 

@@ -79,23 +79,27 @@ static void merge_rows(const fused_context *c, const sattn_fused_args *unit, con
         }
 }
 
-/* The rest rows of the block by the few-query kernel, the others by the plan's. */
-static void run_kernels(const fused_context *c, const sattn_fused_args *args)
+void sattn_attend_rows(const sattn_plan *plan, const sattn_fused_args *args, int64_t n_rest)
 {
-    if (c->rows->n_rest == 0) {
-        c->plan->kernels[SATTN_OP_fused]->fn.fused(args);
+    if (n_rest == 0) {
+        plan->kernels[SATTN_OP_fused]->fn.fused(args);
         return;
     }
     sattn_fused_args rows = *args;
-    rows.i1 = args->i1 - c->rows->n_rest;
+    rows.i1 = args->i1 - n_rest;
     if (rows.i1 > rows.i0) {
-        c->plan->kernels[SATTN_OP_fused]->fn.fused(&rows);
+        plan->kernels[SATTN_OP_fused]->fn.fused(&rows);
         rows.kv_bytes = 0; /* K and V have just been read */
     }
     rows.i0 = rows.i1;
     rows.i1 = args->i1;
     if (rows.i0 < rows.i1)
-        c->plan->rest_kernel->fn.fused(&rows);
+        plan->rest_kernel->fn.fused(&rows);
+}
+
+static void run_kernels(const fused_context *c, const sattn_fused_args *args)
+{
+    sattn_attend_rows(c->plan, args, c->rows->n_rest);
 }
 
 /* One of the key ranges, cut at multiples of the key block. What is cut are the keys that the whole

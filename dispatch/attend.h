@@ -7,6 +7,9 @@
 
 #include "dispatch/rows.h"
 
+/* The last n_rest rows by the few-query kernel, the others by the plan's. */
+void sattn_attend_rows(const sattn_plan *plan, const sattn_fused_args *args, int64_t n_rest);
+
 /* Cuts the keys into `splits` ranges. */
 void sattn_attend(const sattn_plan *plan, const sattn_unit *rows, int64_t splits,
                   const sattn_unit_memory *memory, bool o_is_q);

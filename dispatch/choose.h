@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * choose.h: which kernels a plan runs, by its shape, the CPU and what the user asks for. */
+ * choose.h: which kernels a call runs: those that the user names; else, for a call of this class,
+ * those that the profile found to be the fastest; else the first of the registry's order. */
 #ifndef SATTN_DISPATCH_CHOOSE_H
 #define SATTN_DISPATCH_CHOOSE_H
 
+#include "dispatch/override.h"
 #include "dispatch/plan.h"
 
-/* Sets the phase and the kernels of a plan that is complete but for what follows from them. */
-sattn_status sattn_plan_choose(sattn_plan *plan, const sattn_options *options);
+/* Sets computation, kernels, key_splits and phase of a plan that is complete but for what follows
+ * from them. `may_change`: nothing asks for the computation that the plan has, and an attention may
+ * as well be of the other one. */
+sattn_status sattn_plan_choose(sattn_plan *plan, bool may_change, const sattn_overrides *overrides,
+                               const sattn_options *options);
 
 /* Sets `names`, a comma list. Apart from the rest since it takes longer than a short call. */
 void sattn_plan_name_kernels(sattn_plan *plan);
@@ -18,11 +23,20 @@ int64_t sattn_plan_tile_rows(const sattn_plan *plan);
 /* Rows of each head, the last of a unit with n_q of them, that rest_kernel computes. */
 int64_t sattn_plan_rest_rows(const sattn_plan *plan, int64_t n_q);
 
-/* Rows of the tile of the fused prefill kernel that these overrides leave, whichever is named. */
-sattn_status sattn_prefill_tile_rows(const sattn_options *options, int64_t *tile_rows);
+/* The kernel of exp or tanh for n numbers. */
+sattn_status sattn_choose_array_kernel(sattn_op op, int64_t n, const sattn_overrides *overrides,
+                                       const sattn_options *options, const sattn_kernel **kernel,
+                                       sattn_decision *decision);
 
-/* The kernel of one op for these overrides. */
-sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_options *options,
+/* The kernel of one op that is asked for by name, else the first of the registry's order. */
+sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_overrides *overrides,
                                  const sattn_kernel **kernel);
+
+/* Rows of the tile of the first fused prefill kernel, whichever is named; 0: there is none. */
+int64_t sattn_prefill_tile_rows(const sattn_overrides *overrides);
+
+/* What the profile has for such a call, or NULL. */
+const sattn_profile_entry *sattn_profiled_entry(const sattn_overrides *overrides,
+                                                const sattn_shape_class *shape_class);
 
 #endif

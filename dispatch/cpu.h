@@ -65,6 +65,7 @@ typedef struct sattn_cpu_record {
     /* AArch64 */
     bool hwcap_known; /* false: the system would not tell */
     uint64_t hwcap;
+    uint32_t midr;  /* MIDR_EL1, which core it is; 0 unknown */
     char model[49]; /* brand string, or the implementer and part of an Arm core; "" unknown */
 } sattn_cpu_record;
 

@@ -55,9 +55,11 @@ void sattn_this_model(sattn_cpu_record *record)
     unsigned long long value = 0;
     if (!midr)
         return;
-    if (fscanf(midr, "%llx", &value) == 1)
+    if (fscanf(midr, "%llx", &value) == 1) {
+        record->midr = (uint32_t)value;
         snprintf(record->model, sizeof record->model, "Arm implementer 0x%02llx part 0x%03llx",
                  value >> 24 & 0xff, value >> 4 & 0xfff);
+    }
     fclose(midr);
 #elif defined(__APPLE__)
     size_t size = sizeof record->model;

@@ -29,6 +29,8 @@ const char *sattn_status_string(sattn_status status)
         return "workspace too small or misaligned";
     case SATTN_ERR_MEMORY:
         return "out of memory";
+    case SATTN_ERR_PROFILE:
+        return "unusable profile";
     }
     return "unknown status";
 }

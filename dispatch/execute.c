@@ -15,8 +15,6 @@
 
 #include <stdlib.h>
 
-enum { WORKSPACE_ALIGNMENT = 64 };
-
 void sattn_run_rows(const sattn_plan *plan, const sattn_unit *rows, int64_t splits,
                     const sattn_unit_memory *memory, bool o_is_q)
 {
@@ -105,16 +103,16 @@ sattn_status sattn_with_workspace(const sattn_workspace *used, size_t needed,
 {
     if (!used->memory) {
         /* Aligned by hand: aligned_alloc of glibc takes several times as long. */
-        unsigned char *const own = malloc(needed + WORKSPACE_ALIGNMENT - 1);
+        unsigned char *const own = malloc(needed + SATTN_WORKSPACE_ALIGNMENT - 1);
         if (!own)
             return sattn_fail(SATTN_ERR_MEMORY, "could not allocate a workspace of %zu bytes",
                               needed);
-        const size_t beyond = (uintptr_t)own % WORKSPACE_ALIGNMENT;
-        run(context, own + (beyond > 0 ? WORKSPACE_ALIGNMENT - beyond : 0));
+        const size_t beyond = (uintptr_t)own % SATTN_WORKSPACE_ALIGNMENT;
+        run(context, own + (beyond > 0 ? SATTN_WORKSPACE_ALIGNMENT - beyond : 0));
         free(own);
         return SATTN_OK;
     }
-    if ((uintptr_t)used->memory % WORKSPACE_ALIGNMENT != 0)
+    if ((uintptr_t)used->memory % SATTN_WORKSPACE_ALIGNMENT != 0)
         return sattn_fail(SATTN_ERR_WORKSPACE, "workspace = %p: expected a multiple of 64",
                           used->memory);
     if (used->size < needed)

@@ -7,6 +7,8 @@
 #include "dispatch/attention_check.h"
 #include "dispatch/rows.h"
 
+enum { SATTN_WORKSPACE_ALIGNMENT = 64 };
+
 /* Checks the pointers of `args`, then runs in `workspace`, or in an allocation if that is NULL. */
 sattn_status sattn_plan_run_args(const sattn_plan *plan, const sattn_attention_args *args,
                                  void *workspace, size_t workspace_size);

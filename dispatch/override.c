@@ -4,6 +4,7 @@
 #include "dispatch/override.h"
 
 #include "dispatch/error.h"
+#include "dispatch/profile_own.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -152,7 +153,12 @@ sattn_status sattn_overrides_get(const sattn_options *options, sattn_overrides *
     pthread_once(&environment_once, read_environment);
     if (environment_status != SATTN_OK)
         return sattn_fail(environment_status, "%s", environment_error);
+    const sattn_own_profile *const own = sattn_profile_own();
+    if (own->status != SATTN_OK)
+        return sattn_fail(own->status, "%s%.300s%s%s", *own->path ? "profile " : "", own->path,
+                          *own->path ? ": " : "", own->problem);
     *overrides = environment;
+    overrides->profile = options && options->profile ? options->profile : own->profile;
     if (options && options->isa) {
         const sattn_status status =
             sattn_override_isa(overrides, "options.isa", options->isa, sattn_cpu_this()->usable);
@@ -175,10 +181,10 @@ static void print_verdict(const sattn_kernel *row, const sattn_selection *select
                           const sattn_kernel *chosen)
 {
     char missing[160];
-    const char *reason = "eligible, but a row before it was taken";
+    const char *reason = "eligible, but another was taken";
     const sattn_verdict verdict = sattn_judge(row, selection);
     if (row == chosen) {
-        reason = selection->forced ? "CHOSEN, asked for by name" : "CHOSEN";
+        reason = "CHOSEN";
     } else if (verdict == SATTN_VERDICT_MISSING) {
         sattn_features_print(row->needs & ~selection->usable, missing, sizeof missing);
         fprintf(stderr, "simdattn:   %-36s needs %s\n", row->name, missing);
@@ -191,23 +197,26 @@ static void print_verdict(const sattn_kernel *row, const sattn_selection *select
     fprintf(stderr, "simdattn:   %-36s %s\n", row->name, reason);
 }
 
-void sattn_overrides_log(const sattn_overrides *overrides, const sattn_selection *selection,
-                         const sattn_kernel *chosen)
+void sattn_overrides_log(const sattn_overrides *overrides, sattn_phase phase,
+                         const sattn_kernel *chosen, sattn_decision decision)
 {
     static _Atomic unsigned logged[SATTN_KERNEL_COUNT]; /* bits of the phases already logged */
     size_t count;
     const sattn_kernel *const rows = sattn_registry(&count);
-    const size_t index = (size_t)(chosen - rows);
-    if (!overrides->log ||
-        (atomic_fetch_or(&logged[index], (unsigned)selection->phase) & (unsigned)selection->phase))
+    const sattn_op op = chosen->op;
+    if (atomic_fetch_or(&logged[chosen - rows], (unsigned)phase) & (unsigned)phase)
         return;
-    char phase[64];
-    const bool has_phase = selection->op != SATTN_OP_exp && selection->op != SATTN_OP_tanh;
-    sattn_phases_print((unsigned)selection->phase, phase, sizeof phase);
-    fprintf(stderr, "simdattn: %s%s%s%s%s:\n", sattn_op_name(selection->op), has_phase ? ", " : "",
-            has_phase ? phase : "", overrides->isa ? ", ISA capped to " : "",
-            overrides->isa ? overrides->isa : "");
+    char phase_name[64];
+    const bool has_phase = op != SATTN_OP_exp && op != SATTN_OP_tanh;
+    const char *const path = overrides->profile ? sattn_profile_path(overrides->profile) : "";
+    const sattn_selection selection = {op, phase, overrides->usable,
+                                       overrides->forced[op] ? chosen->name : NULL};
+    sattn_phases_print((unsigned)phase, phase_name, sizeof phase_name);
+    fprintf(stderr, "simdattn: %s%s%s%s%s: %s%s%s%s\n", sattn_op_name(op), has_phase ? ", " : "",
+            has_phase ? phase_name : "", overrides->isa ? ", ISA capped to " : "",
+            overrides->isa ? overrides->isa : "", sattn_decision_text(decision), *path ? " (" : "",
+            path, *path ? ")" : "");
     for (size_t i = 0; i < count; ++i)
-        if (rows[i].op == selection->op)
-            print_verdict(&rows[i], selection, chosen);
+        if (rows[i].op == op)
+            print_verdict(&rows[i], &selection, chosen);
 }

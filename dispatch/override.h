@@ -5,13 +5,14 @@
 #ifndef SATTN_DISPATCH_OVERRIDE_H
 #define SATTN_DISPATCH_OVERRIDE_H
 
-#include "dispatch/registry.h"
+#include "dispatch/profile.h"
 #include "dispatch/simdattn.h"
 
 typedef struct sattn_overrides {
     sattn_features usable;                      /* under the cap */
     const char *isa;                            /* name of the cap, NULL = none */
-    const sattn_kernel *forced[SATTN_OP_COUNT]; /* NULL = the registry's choice */
+    const sattn_kernel *forced[SATTN_OP_COUNT]; /* NULL: none is named */
+    const sattn_profile *profile;               /* NULL: none is in use */
     bool log;
 } sattn_overrides;
 
@@ -26,7 +27,7 @@ sattn_status sattn_override_kernels(sattn_overrides *overrides, const char *sour
 sattn_status sattn_overrides_get(const sattn_options *options, sattn_overrides *overrides);
 
 /* Prints for SATTN_LOG=1, once per process for each row and phase, how the choice came about. */
-void sattn_overrides_log(const sattn_overrides *overrides, const sattn_selection *selection,
-                         const sattn_kernel *chosen);
+void sattn_overrides_log(const sattn_overrides *overrides, sattn_phase phase,
+                         const sattn_kernel *chosen, sattn_decision decision);
 
 #endif

@@ -7,6 +7,7 @@
 #include "dispatch/chain.h"
 #include "dispatch/choose.h"
 #include "dispatch/dense.h"
+#include "dispatch/direct.h"
 #include "dispatch/error.h"
 #include "dispatch/share.h"
 #include "dispatch/team.h"
@@ -22,9 +23,6 @@ sattn_status sattn_options_check(const sattn_options *options)
     if (options->threads < 0)
         return sattn_fail(SATTN_ERR_ARGUMENT, "options.threads = %d: expected 0 or more",
                           options->threads);
-    if (options->profile)
-        return sattn_fail(SATTN_ERR_UNSUPPORTED,
-                          "options.profile is set: this version reads no profile");
     if (options->key_splits < 0)
         return sattn_fail(SATTN_ERR_ARGUMENT, "options.key_splits = %d: expected 0 or more",
                           options->key_splits);
@@ -33,14 +31,6 @@ sattn_status sattn_options_check(const sattn_options *options)
                           "options.plan = \"%.40s\": expected \"fused\", \"chain\" or NULL",
                           options->plan);
     return SATTN_OK;
-}
-
-/* With the default offset a single query sees every key that exists. */
-static bool may_hide(const sattn_attention_args *a, sattn_computation computation)
-{
-    return sattn_computation_sees(computation) &&
-           (a->mask.kind != SATTN_MASK_NONE || a->has_window ||
-            (a->causal && (a->causal_offset || a->n_q > 1)));
 }
 
 static sattn_status check_extents_fit(const sattn_plan *plan)
@@ -72,14 +62,24 @@ static int64_t at_most_blocks(int64_t splits, int64_t n_k)
     return splits < blocks ? splits : blocks;
 }
 
-int64_t sattn_splits_asked(int64_t n_k, const sattn_options *options)
+int64_t sattn_splits_asked(int64_t n_k, int key_splits)
 {
-    return at_most_blocks(options && options->key_splits > 0 ? options->key_splits : 1, n_k);
+    return at_most_blocks(key_splits > 0 ? key_splits : 1, n_k);
 }
 
 int sattn_threads_asked(const sattn_options *options)
 {
     return options && options->threads > 0 && sattn_team_is_built() ? options->threads : 1;
+}
+
+/* Key ranges where nothing asks for a number: with as many blocks as threads they have no use. */
+static int64_t chosen_splits(const sattn_plan *plan, double blocks, int threads)
+{
+    const sattn_attention_args *const a = &plan->args;
+    const bool is_profiled = plan->profile_splits > 0 && blocks < (double)threads;
+    return at_most_blocks(is_profiled ? plan->profile_splits
+                                      : sattn_chosen_splits(blocks, sattn_keys_per_row(a), threads),
+                          a->n_k);
 }
 
 /* Blocks of rows, key ranges and workers, for as many threads as the work is worth. */
@@ -99,10 +99,8 @@ static void share_work(sattn_plan *plan, const sattn_options *options)
         plan->n_blocks = (a->n_q + plan->block_rows - 1) / plan->block_rows;
     }
     const double blocks = (double)n_units * (double)plan->n_blocks;
-    const bool is_open = !options || options->key_splits == 0;
-    if (plan->computation == SATTN_COMPUTE_FUSED && is_open)
-        plan->splits =
-            at_most_blocks(sattn_chosen_splits(blocks, sattn_keys_per_row(a), threads), a->n_k);
+    if (plan->computation == SATTN_COMPUTE_FUSED && plan->key_splits == 0)
+        plan->splits = chosen_splits(plan, blocks, threads);
     plan->parts_apart = plan->splits > 1 && blocks < (double)threads;
     const double tasks = blocks * (double)(plan->parts_apart ? plan->splits : 1);
     plan->workers = tasks < (double)threads ? (int)tasks : threads;
@@ -116,26 +114,28 @@ static void plan_dense_copies(sattn_plan *plan)
 
 /* Field by field: to clear and copy the whole takes longer than all that a call of few numbers has
  * to do. */
-sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation,
-                              const sattn_options *options)
+sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation, bool may_change,
+                              const sattn_overrides *overrides, const sattn_options *options)
 {
     const sattn_attention_args *const args = &plan->args;
     plan->computation = computation;
-    plan->may_hide = may_hide(args, computation);
-    plan->n_group = args->n_q_heads > 0 ? args->n_q_heads / args->n_kv_heads : 1;
+    plan->may_hide = sattn_mask_class_of(args, computation) != SATTN_MASKED_BY_NOTHING;
+    plan->n_group = sattn_group_of(args);
     plan->scale = args->has_scale ? args->scale : (float)(1.0 / sqrt((double)args->d));
-    plan->splits = computation == SATTN_COMPUTE_FUSED ? sattn_splits_asked(args->n_k, options) : 1;
     plan->parts_apart = false;
     plan->workers = 1;
     plan->n_dense = 0;
     plan->names[0] = '\0';
-    sattn_status status = sattn_plan_choose(plan, options);
+    sattn_status status = sattn_plan_choose(plan, may_change, overrides, options);
     if (status == SATTN_OK)
         status = check_extents_fit(plan);
     if (status != SATTN_OK)
         return status;
+    plan->splits = plan->computation == SATTN_COMPUTE_FUSED
+                       ? sattn_splits_asked(args->n_k, plan->key_splits)
+                       : 1;
     plan->block_rows = args->n_q > 0 ? args->n_q : 1;
-    if (computation == SATTN_COMPUTE_CHAIN)
+    if (plan->computation == SATTN_COMPUTE_CHAIN)
         plan->block_rows =
             sattn_chain_block_rows(args, plan->n_group, plan->kernels[SATTN_OP_qk]->tile_rows);
     plan->n_blocks = args->n_q > 0 ? (args->n_q - 1) / plan->block_rows + 1 : 1;
@@ -158,9 +158,10 @@ sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_computatio
     return status;
 }
 
-sattn_status sattn_plan_make(sattn_plan *plan, sattn_computation computation,
-                             const sattn_attention_args *args, const sattn_options *options)
+static sattn_status make(sattn_plan *plan, sattn_computation computation, bool may_change,
+                         const sattn_attention_args *args, const sattn_options *options)
 {
+    sattn_overrides overrides;
     if (!args)
         return sattn_fail(SATTN_ERR_ARGUMENT, "args is NULL: expected arguments");
     /* Fields of other steps must not count: threads, and so the workspace, follow the work. */
@@ -168,12 +169,16 @@ sattn_status sattn_plan_make(sattn_plan *plan, sattn_computation computation,
     sattn_computation_narrow(computation, &plan->args);
     sattn_status status = sattn_plan_check(&plan->args, computation, options, plan->operands);
     if (status == SATTN_OK)
-        status = sattn_plan_begin(plan, computation, options);
+        status = sattn_overrides_get(options, &overrides);
+    if (status == SATTN_OK)
+        status = sattn_plan_begin(plan, computation, may_change, &overrides, options);
     if (status != SATTN_OK)
         return status;
     share_work(plan, options);
     if (!sattn_attention_is_empty(args))
         plan_dense_copies(plan);
+    plan->is_direct = sattn_plan_is_direct(plan);
+    plan->kv_bytes = plan->is_direct ? sattn_kv_bytes(args) : 0;
     status = sattn_layout_parts(plan);
     if (status != SATTN_OK)
         return status;
@@ -182,13 +187,21 @@ sattn_status sattn_plan_make(sattn_plan *plan, sattn_computation computation,
                                                  : 0);
 }
 
+sattn_status sattn_plan_make(sattn_plan *plan, sattn_computation computation,
+                             const sattn_attention_args *args, const sattn_options *options)
+{
+    return make(plan, computation, false, args, options);
+}
+
 sattn_status sattn_choose_computation(const sattn_attention_args *args,
-                                      const sattn_options *options, sattn_computation *computation)
+                                      const sattn_options *options, sattn_computation *computation,
+                                      bool *is_open)
 {
     const bool has_scores = args && args->scores; /* only a chain has them */
     const char *const asked = options ? options->plan : NULL;
     const bool chain = asked ? strcmp(asked, "chain") == 0 : has_scores;
     *computation = chain ? SATTN_COMPUTE_CHAIN : SATTN_COMPUTE_FUSED;
+    *is_open = !asked && !has_scores;
     if (chain || !has_scores)
         return SATTN_OK;
     const sattn_status status = sattn_options_check(options);
@@ -203,6 +216,7 @@ sattn_status sattn_plan_make_attention(sattn_plan *plan, const sattn_attention_a
                                        const sattn_options *options)
 {
     sattn_computation computation;
-    const sattn_status status = sattn_choose_computation(args, options, &computation);
-    return status == SATTN_OK ? sattn_plan_make(plan, computation, args, options) : status;
+    bool is_open;
+    const sattn_status status = sattn_choose_computation(args, options, &computation, &is_open);
+    return status == SATTN_OK ? make(plan, computation, is_open, args, options) : status;
 }

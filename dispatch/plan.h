@@ -7,8 +7,7 @@
 
 #include "dispatch/layout.h"
 #include "dispatch/operands.h"
-#include "dispatch/registry.h"
-#include "dispatch/simdattn.h"
+#include "dispatch/override.h"
 
 struct sattn_plan {
     /* What the computation looks at; the pointers are those of the call that made the plan. */
@@ -17,7 +16,10 @@ struct sattn_plan {
     sattn_computation computation;
     const sattn_kernel *kernels[SATTN_OP_COUNT]; /* NULL where it does without the op */
     const sattn_kernel *rest_kernel; /* few-query kernel for the last rows of a unit, or NULL */
+    int key_splits;                  /* that options ask for; 0: to be chosen */
+    int profile_splits;              /* the choice of the profile, if any; else 0 */
     sattn_phase phase;
+    sattn_decision decision;
     float scale;
     int64_t n_group;
     bool may_hide; /* some key may be hidden from some row, other than by n_k_valid */
@@ -28,6 +30,8 @@ struct sattn_plan {
     int64_t splits;     /* key ranges; 1 but for fused */
     bool parts_apart;   /* each range of a block is a task of its own */
     int64_t n_dense;    /* dense copies of K and V that there is room for */
+    bool is_direct;     /* nothing is to be done but to run its kernels (direct.h) */
+    int64_t kv_bytes;   /* that the call reads, where it is direct */
     sattn_workspace_layout layout;
     char names[384]; /* of the kernels that run; "" until sattn_plan_name_kernels */
 };
@@ -45,17 +49,19 @@ sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_computatio
                               const sattn_options *options,
                               sattn_operand operands[SATTN_OPERAND_COUNT]);
 
-/* Which of the two it is; refuses options that do not fit. */
+/* Which of the two options or arguments ask for, fused if neither does (*is_open); refuses options
+ * that do not fit. */
 sattn_status sattn_choose_computation(const sattn_attention_args *args,
-                                      const sattn_options *options, sattn_computation *computation);
+                                      const sattn_options *options, sattn_computation *computation,
+                                      bool *is_open);
 
 /* A plan of one worker that takes units whole, of plan->args, which have passed, with its kernels
- * chosen; no workspace yet. */
-sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation,
-                              const sattn_options *options);
+ * chosen; no workspace yet. may_change as in sattn_plan_choose. */
+sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation, bool may_change,
+                              const sattn_overrides *overrides, const sattn_options *options);
 
-/* Key ranges for so many keys where the options ask for a number of them; else 1. */
-int64_t sattn_splits_asked(int64_t n_k, const sattn_options *options);
+/* Key ranges for so many keys where a number of them is asked for; else 1. */
+int64_t sattn_splits_asked(int64_t n_k, int key_splits);
 
 /* Threads that the options allow, at least 1. */
 int sattn_threads_asked(const sattn_options *options);

@@ -20,6 +20,7 @@ typedef struct ragged_plan {
     sattn_operand operands[SATTN_OPERAND_COUNT]; /* of these */
     sattn_ragged ragged;
     int64_t n_sequences;
+    sattn_overrides overrides;
     const sattn_options *options;
     int64_t tile_rows; /* of a fused prefill kernel; 0 for a chain */
     bool has_phase[PHASES];
@@ -42,8 +43,8 @@ static int64_t keys_of(const sattn_ragged *ragged, int64_t b)
 static int phase_index(const ragged_plan *p, int64_t n_q)
 {
     const sattn_attention_args *const a = &p->args;
-    const sattn_phase phase = sattn_fused_phase(a->n_q_heads / a->n_kv_heads, n_q, p->tile_rows,
-                                                a->d < a->d_v ? a->d : a->d_v);
+    const sattn_phase phase =
+        sattn_fused_phase(sattn_group_of(a), n_q, p->tile_rows, sattn_least_width(a));
     return phase == SATTN_PHASE_PREFILL ? 0 : phase == SATTN_PHASE_FEW_QUERY ? 1 : 2;
 }
 
@@ -119,7 +120,8 @@ static sattn_status plan_phases(ragged_plan *p, sattn_computation computation, i
         if (!p->has_phase[phase])
             continue;
         sattn_plan *const plan = &p->of_phase[phase];
-        const sattn_status status = sattn_plan_begin(plan, computation, p->options);
+        const sattn_status status =
+            sattn_plan_begin(plan, computation, false, &p->overrides, p->options);
         if (status != SATTN_OK)
             return status;
         if (threads > 1 && phase == 0) {
@@ -174,10 +176,11 @@ static sattn_status make_plan(ragged_plan *p, const sattn_attention_args *args,
                               const sattn_ragged *ragged, const sattn_options *options)
 {
     sattn_computation computation;
+    bool is_open; /* but all sequences are computed alike */
     double prefill_rows = 0;
     sattn_status status = sattn_ragged_check(args, ragged);
     if (status == SATTN_OK)
-        status = sattn_choose_computation(args, options, &computation);
+        status = sattn_choose_computation(args, options, &computation, &is_open);
     if (status != SATTN_OK)
         return status;
     *p = (ragged_plan){.args = *args,
@@ -187,16 +190,15 @@ static sattn_status make_plan(ragged_plan *p, const sattn_attention_args *args,
                        .workers = 1};
     p->args.batch = 1;
     status = sattn_plan_check(&p->args, computation, options, p->operands);
+    if (status == SATTN_OK)
+        status = sattn_overrides_get(options, &p->overrides);
     if (status != SATTN_OK)
         return status;
     if (is_empty(p)) { /* wrong options are refused all the same */
         p->of_phase[0].args = p->args;
-        return sattn_plan_begin(&p->of_phase[0], computation, options);
+        return sattn_plan_begin(&p->of_phase[0], computation, false, &p->overrides, options);
     }
-    if (computation == SATTN_COMPUTE_FUSED)
-        status = sattn_prefill_tile_rows(options, &p->tile_rows);
-    if (status != SATTN_OK)
-        return status;
+    p->tile_rows = computation == SATTN_COMPUTE_FUSED ? sattn_prefill_tile_rows(&p->overrides) : 0;
     const double work = survey(p, computation, &prefill_rows);
     const int threads = sattn_threads_for(work, sattn_threads_asked(options));
     status = plan_phases(p, computation, threads, prefill_rows);
@@ -241,7 +243,7 @@ static void run_task(void *context, int64_t index, int worker)
     const sattn_unit_memory memory =
         sattn_unit_memory_of(&plan->layout, e->workspace, worker, -1, e->lock);
     const int64_t splits =
-        plan->computation == SATTN_COMPUTE_FUSED ? sattn_splits_asked(s.n_k, p->options) : 1;
+        plan->computation == SATTN_COMPUTE_FUSED ? sattn_splits_asked(s.n_k, plan->key_splits) : 1;
     sattn_run_rows(plan, &block, splits, &memory, e->o_is_q);
     sattn_dense_leave(&e->dense, copy);
 }

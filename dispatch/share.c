@@ -38,6 +38,8 @@ double sattn_work_of(const sattn_attention_args *a, sattn_computation computatio
         return queries * seen * SATTN_WORK_PER_EXP;
     case SATTN_COMPUTE_AV:
         return queries * seen * d_v + kv * d_v;
+    case SATTN_COMPUTE_ARRAY:
+        break;
     }
     return 0;
 }

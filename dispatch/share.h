@@ -28,6 +28,18 @@ enum {
 #define SATTN_WORK_PER_EXP        16.0 /* what an exp with its load and store counts as */
 #define SATTN_WORK_PER_KV_ELEMENT 4.0  /* reading K and V, which weighs where rows are few */
 
+/* Query heads to a KV head. */
+static inline int64_t sattn_group_of(const sattn_attention_args *args)
+{
+    return args->n_q_heads > 0 ? args->n_q_heads / args->n_kv_heads : 1;
+}
+
+/* Of features, what counts for prefill kernels is the lesser of both widths. */
+static inline int64_t sattn_least_width(const sattn_attention_args *args)
+{
+    return args->d < args->d_v ? args->d : args->d_v;
+}
+
 /* Multiply-adds that a call costs, roughly: what length, causal limit with the default offset, and
  * window leave of the keys. */
 double sattn_work_of(const sattn_attention_args *args, sattn_computation computation);

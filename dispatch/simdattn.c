@@ -4,6 +4,7 @@
 #include "dispatch/simdattn.h"
 
 #include "dispatch/choose.h"
+#include "dispatch/direct.h"
 #include "dispatch/error.h"
 #include "dispatch/execute.h"
 
@@ -19,8 +20,13 @@ sattn_status sattn_attention(const sattn_attention_args *args, const sattn_optio
     const sattn_status status = sattn_plan_make_attention(&plan, args, options);
     if (status != SATTN_OK)
         return status;
-    return sattn_plan_run_args(&plan, &plan.args, options ? options->workspace : NULL,
-                               options ? options->workspace_size : 0);
+    void *const workspace = options ? options->workspace : NULL;
+    const size_t workspace_size = options ? options->workspace_size : 0;
+    const sattn_pointers pointers = {
+        .q = args->q.data, .k = args->k.data, .v = args->v.data, .o = args->o.data};
+    if (plan.is_direct && sattn_direct_run(&plan, &pointers, workspace, workspace_size))
+        return SATTN_OK;
+    return sattn_plan_run_args(&plan, &plan.args, workspace, workspace_size);
 }
 
 sattn_status sattn_attention_workspace_size(const sattn_attention_args *args,
@@ -81,6 +87,8 @@ sattn_status sattn_plan_run(const sattn_plan *plan, const sattn_pointers *pointe
 {
     if (!plan || !pointers)
         return sattn_fail(SATTN_ERR_ARGUMENT, "%s is NULL", plan ? "pointers" : "plan");
+    if (plan->is_direct && sattn_direct_run(plan, pointers, workspace, workspace_size))
+        return SATTN_OK;
     sattn_attention_args args = plan->args;
     const struct {
         const char *name;

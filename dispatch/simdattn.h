@@ -45,6 +45,7 @@ typedef enum sattn_status {
     SATTN_ERR_ENVIRONMENT, /* a SATTN_* environment variable has a value that is not legal */
     SATTN_ERR_WORKSPACE,   /* the workspace given is too small or not aligned */
     SATTN_ERR_MEMORY,      /* an allocation failed */
+    SATTN_ERR_PROFILE,     /* a profile is missing, stale or not legal */
 } sattn_status;
 
 /* A short name of the status, never NULL. */
@@ -149,15 +150,21 @@ typedef struct sattn_attention_args {
     int64_t scores_in_stride_b, scores_in_stride_h, scores_in_stride_t;
 } sattn_attention_args;
 
+/* What `simdattn tune` measured on a machine: which kernels are the fastest for which calls. */
+typedef struct sattn_profile sattn_profile;
+
 typedef struct sattn_options {
     /* The most threads that work on a call, the calling one included; 0 is 1. Fewer work where a
      * call has fewer parts, or too little work to be worth a thread. */
     int threads;
     const char *isa; /* highest ISA to use ("scalar", "avx2", ...); NULL: SATTN_ISA, else any */
-    /* Comma list of kernel names, each for its own op. NULL: SATTN_KERNEL, else what suits the
-     * shape; where a fused prefill would leave lanes empty, another kernel does its last rows. */
+    /* Comma list of kernel names, each for its own op. NULL: SATTN_KERNEL, else what the profile
+     * has for such a call, else what suits the shape; where a fused prefill would leave lanes
+     * empty, another kernel does its last rows. */
     const char *kernels;
-    const char *profile;   /* not supported yet */
+    /* What was measured on this machine, for calls that name no kernel. NULL: the process's own,
+     * see sattn_profile_load. */
+    const sattn_profile *profile;
     void *workspace;       /* NULL: one allocation per call; else 64-byte aligned, of at least */
     size_t workspace_size; /* as many bytes as the call's .._workspace_size says */
     /* The rest is for sattn_attention and sattn_attention_ragged alone. */
@@ -168,8 +175,8 @@ typedef struct sattn_options {
     int key_splits;
     /* "fused": one kernel that never stores scores; "chain": qk, softmax and av, a block of query
      * rows after the other, with the block's scores in the workspace (0.5 MiB for each thread; up
-     * to 16 MiB, or one row for each head of a group, where rows are long); NULL: fused, or chain
-     * where scores are returned, which only that can do. */
+     * to 16 MiB, or one row for each head of a group, where rows are long); NULL: what the profile
+     * has for such a call, else fused; chain where scores are returned, which only that can do. */
     const char *plan;
 } sattn_options;
 
@@ -265,6 +272,73 @@ SATTN_API const char *sattn_plan_kernel(const sattn_plan *plan);
  * or NULL for an allocation. */
 SATTN_API sattn_status sattn_plan_run(const sattn_plan *plan, const sattn_pointers *pointers,
                                       void *workspace, size_t workspace_size);
+
+/* Reads a profile from a file, or from the text of one. SATTN_ERR_PROFILE: it cannot be read, or is
+ * of another machine, library or compiler; sattn_last_error then names the field, its value there
+ * and here. On failure *profile is NULL. Threads may share it, until sattn_profile_destroy;
+ * plans and explanations that were made with it do not need it any more.
+ *
+ * Calls without options.profile use the process's own, which the first call reads: from the file
+ * that SATTN_PROFILE names ("none": from none), else from simdattn/profile.json in
+ * $XDG_CONFIG_HOME, else in $HOME/.config, if there is one. One that cannot be used is warned of
+ * once and ignored; with SATTN_PROFILE_STRICT=1 every call then returns SATTN_ERR_PROFILE. */
+SATTN_API sattn_status sattn_profile_load(sattn_profile **profile, const char *path);
+SATTN_API sattn_status sattn_profile_load_buffer(sattn_profile **profile, const void *data,
+                                                 size_t size);
+SATTN_API void sattn_profile_destroy(sattn_profile *profile);
+
+/* Gets each warning, a sentence without a newline, on the thread whose call found the reason. It
+ * may call the library. */
+typedef void sattn_warning_handler(void *context, const char *message);
+
+/* NULL: back to the default, which prints "simdattn: warning: ..." to stderr. */
+SATTN_API void sattn_set_warning_handler(sattn_warning_handler *handler, void *context);
+
+/* One way to run a call. */
+typedef struct sattn_candidate {
+    const char *plan;    /* as in sattn_options: "fused", "chain"; "" of a single op */
+    const char *kernels; /* a comma list; of a fused prefill with that of its last rows */
+    int key_splits;      /* that the profile would have; 0: what is chosen without it */
+    bool is_eligible, is_taken;
+    bool is_default;    /* what runs without a profile */
+    bool is_on_front;   /* of those measured and eligible, none is both faster and more exact */
+    const char *reason; /* why it is not eligible, or else not taken; "" of the one taken */
+    /* As the profile has them, of the call that `measured` below names: nanoseconds, and the worst
+     * error in the unit of docs/numerics.md, with the most that rounding explains. NaN: not
+     * measured. */
+    double time_ns, time_p10_ns, time_p90_ns;
+    int samples;
+    double error, error_bound;
+} sattn_candidate;
+
+typedef struct sattn_explanation {
+    const char *shape_class;   /* of calls that share a choice */
+    const char *decision;      /* what decided, a sentence */
+    const char *profile;       /* its path, or "" */
+    const char *profile_state; /* "in use", or why it is not or not all of it */
+    size_t n_candidates;
+    const sattn_candidate *candidates;
+    /* The call that their times and errors are of, which stands for the class; "": there are none.
+     */
+    const char *measured;
+    bool is_tainted; /* it was measured beside other work */
+} sattn_explanation;
+
+/* Which kernels a call with these arguments and options runs, and why not others: every candidate
+ * of this build. Pointers in `args` as for sattn_attention_workspace_size; a call that would be
+ * refused for anything else is refused here too. On failure *explanation is NULL. Free with
+ * sattn_explanation_destroy. */
+SATTN_API sattn_status sattn_explain(sattn_explanation **explanation,
+                                     const sattn_attention_args *args,
+                                     const sattn_options *options);
+SATTN_API sattn_status sattn_explain_step(sattn_explanation **explanation, sattn_step step,
+                                          const sattn_attention_args *args,
+                                          const sattn_options *options);
+SATTN_API sattn_status sattn_explain_exp(sattn_explanation **explanation, int64_t n,
+                                         const sattn_options *options);
+SATTN_API sattn_status sattn_explain_tanh(sattn_explanation **explanation, int64_t n,
+                                          const sattn_options *options);
+SATTN_API void sattn_explanation_destroy(sattn_explanation *explanation);
 
 /* One row of the registry. */
 typedef struct sattn_kernel_info {

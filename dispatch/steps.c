@@ -105,11 +105,15 @@ static sattn_status run_array(sattn_op op, const float *x, float *y, int64_t n,
                               const sattn_options *options)
 {
     array_call call = {.x = x, .y = y, .n = n};
+    sattn_overrides overrides;
+    sattn_decision decision;
     sattn_status status = check_array(x, y, n);
     if (status == SATTN_OK)
         status = sattn_options_check(options);
     if (status == SATTN_OK)
-        status = sattn_choose_kernel(op, SATTN_PHASE_PREFILL, options, &call.kernel);
+        status = sattn_overrides_get(options, &overrides);
+    if (status == SATTN_OK)
+        status = sattn_choose_array_kernel(op, n, &overrides, options, &call.kernel, &decision);
     if (status != SATTN_OK || n == 0)
         return status;
     const int threads =

@@ -26,6 +26,8 @@ refuses(finite_math "-ffinite-math-only.* needs IEEE arithmetic" -DCMAKE_C_FLAGS
 refuses(native "-march=native.* chooses ISA flags itself" -DCMAKE_C_FLAGS=-march=native)
 refuses(no_sleef "SLEEF was not found.*libsleef-dev.*SATTN_SLEEF=OFF" -DCMAKE_DISABLE_FIND_PACKAGE_sleef=ON
         -DSATTN_SLEEF_LIBRARY= -DSATTN_SLEEF_INCLUDE_DIR=)
+refuses(no_jansson "jansson was not found.*libjansson-dev.*jansson-devel.*brew install jansson.*SATTN_PROFILES=OFF"
+        -DJANSSON_LIBRARY= -DJANSSON_INCLUDE_DIR=)
 refuses(no_openmp "OpenMP was not found.*libomp-dev.*libomp-devel.*brew install libomp.*SATTN_OPENMP=OFF"
         -DCMAKE_DISABLE_FIND_PACKAGE_OpenMP=ON)
 set(ENV{CFLAGS} -ffast-math)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Installs a build to a prefix of its own and uses it from outside, as a project that knows nothing
 # of the tree: by find_package and by pkg-config, static and shared. Whoever links the static library
-# needs SLEEF's library and OpenMP's, and nobody their headers or packages. The shared library exports the public functions and
-# nothing else.
+# needs the libraries of SLEEF, jansson and OpenMP, and nobody their headers or packages. The shared library exports
+# the public functions and nothing else.
 #
 #   cmake -DBUILD=... -DWORK=... -DGENERATOR=... -DC_COMPILER=... -DNM=... -DPKG_CONFIG=...
 #         -DLIBDIR=lib -DHEADER=.../simdattn.h -DREADME=.../README.md -P install.cmake
@@ -58,13 +58,13 @@ if(PKG_CONFIG)
   message(STATUS "pkg-config --static: runs")
 endif()
 
-# Nothing installed asks for a header or the package of SLEEF or OpenMP, nor knows where they were built against.
+# Nothing installed asks for a header or the package of SLEEF, jansson or OpenMP, nor knows where they were built against.
 file(GLOB_RECURSE installed ${prefix}/*.h ${prefix}/*.cmake ${prefix}/*.pc)
 foreach(file IN LISTS installed)
-  file(STRINGS ${file} lines REGEX "sleef\\.h|sleef::sleef[^_a-z]|find_dependency\\((sleef|OpenMP)|OpenMP::|/lib/gcc/|/lib/llvm|Requires")
+  file(STRINGS ${file} lines REGEX "sleef\\.h|jansson\\.h|sleef::sleef[^_a-z]|find_dependency\\((sleef|jansson|OpenMP)|OpenMP::|/lib/gcc/|/lib/llvm|Requires")
   list(FILTER lines EXCLUDE REGEX "simdattn::sleef")
   if(lines)
-    message(SEND_ERROR "${file} asks for SLEEF or OpenMP: ${lines}")
+    message(SEND_ERROR "${file} asks for SLEEF, jansson or OpenMP: ${lines}")
   endif()
 endforeach()
 

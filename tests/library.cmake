@@ -3,10 +3,10 @@
 # what verifies and measures, and what the compiler made of it.
 
 find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
-set(cmocka_tests dispatch dispatch_tables shares api types steps chain npy verify verify_attention verify_sample verify_steps verify_float oracle inputs visibility)
+set(cmocka_tests dispatch dispatch_tables selection selection_calls selection_explain direct shares api types steps chain npy verify verify_attention verify_sample verify_steps verify_float oracle inputs visibility)
 if(SATTN_BENCH)
-  list(APPEND cmocka_tests autovec check crew environment_facts goals goals_marks limits measure pin result shapes statistics
-       stop workload)
+  list(APPEND cmocka_tests autovec check crew environment_facts explain explain_options goals goals_marks limits measure pin result shapes statistics
+       stop tune tune_race workload)
 endif()
 if(SATTN_CMOCKA_LIBRARY)
   foreach(name IN LISTS cmocka_tests)
@@ -16,7 +16,7 @@ if(SATTN_CMOCKA_LIBRARY)
       target_link_libraries(test_${name} PRIVATE sattn_measure)
     endif()
     set(cpus ONE_CPU)
-    if(name MATCHES "^dispatch") # what is chosen depends on the CPU
+    if(name MATCHES "^(dispatch|selection)") # what is chosen depends on the CPU
       set(cpus "")
     endif()
     sattn_test(${name} COMMAND test_${name} ${cpus} LABELS library)
@@ -31,17 +31,38 @@ if(SATTN_CMOCKA_LIBRARY)
       target_sources(test_goals_marks PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
     endforeach()
     target_sources(test_shapes PRIVATE ${PROJECT_SOURCE_DIR}/bench/shapes.c)
+    foreach(part IN ITEMS explain_profile explain_results explain_rows recipe_name)
+      target_sources(test_explain PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
+    endforeach()
+    foreach(part IN ITEMS explain_options explain_shape names shapes)
+      target_sources(test_explain_options PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
+    endforeach()
     foreach(name IN ITEMS bench_call bench_data bench_peers workload workload_inputs workload_pairs
                           ops/array ops/attention ops/av ops/ops ops/qk ops/sample ops/softmax)
       target_sources(test_workload PRIVATE ${PROJECT_SOURCE_DIR}/bench/${name}.c)
     endforeach()
-    foreach(name IN ITEMS goals goals_marks workload)
+    foreach(part IN ITEMS bench_call bench_data bench_peers bench_report bench_autovec bench_list bench_goals bench_goals_judge
+                          bench_rows bench_filter bench_run bench_bounds bench_prepare bench_ratios bench_workloads bench_threads
+                          bench_places goals info info_json info_text names shapes workload workload_inputs workload_pairs
+                          ops/array ops/attention ops/av ops/levels ops/ops ops/peers ops/qk ops/sample ops/softmax recipe_name)
+      target_sources(test_tune PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
+    endforeach()
+    foreach(name IN ITEMS tune tune_race)
+      target_link_libraries(test_${name} PRIVATE sattn_tune)
+    endforeach()
+    foreach(name IN ITEMS goals goals_marks tune workload)
       target_link_libraries(test_${name} PRIVATE sattn_peers)
     endforeach()
     foreach(part IN ITEMS names check_baseline check_comparison check_entry check_json check_options check_problem
                           check_problem_rows check_report check_run check_shapes check_variants info info_json info_text)
       target_sources(test_check PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
     endforeach()
+  endif()
+  if(NOT CMAKE_CROSSCOMPILING) # SATTN_LOG tells of the profile
+    sattn_test(selection.log COMMAND test_selection_calls LABELS library)
+    set_property(TEST selection.log APPEND PROPERTY ENVIRONMENT SATTN_LOG=1)
+    set_tests_properties(selection.log PROPERTIES
+      PASS_REGULAR_EXPRESSION "qk, prefill: the profile's choice \\(of-a-test.json\\)\n[^\n]*sattn_qk_")
   endif()
 elseif(CMAKE_CROSSCOMPILING)
   foreach(name IN LISTS cmocka_tests)
@@ -204,9 +225,20 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
   set_tests_properties(program PROPERTIES LABELS library TIMEOUT 600)
 endif()
 
+# ---- why a call runs what it runs
+if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME explain.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
+           -DMAKER=$<TARGET_FILE:test_profile_own> -DWORK=${CMAKE_CURRENT_BINARY_DIR}/explain
+           -P ${CMAKE_CURRENT_SOURCE_DIR}/explain.cmake)
+  set_tests_properties(explain.program PROPERTIES LABELS library TIMEOUT 600)
+endif()
+
 # ---- accuracy: the verb by itself, and against the stored baselines of this architecture. Autovec rows
 # are left out there: in which order they sum is up to the compiler.
 if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME tune.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
+           -DWORK=${CMAKE_CURRENT_BINARY_DIR}/tune -P ${CMAKE_CURRENT_SOURCE_DIR}/tune.cmake)
+  set_tests_properties(tune.program PROPERTIES LABELS library TIMEOUT 900)
   add_test(NAME check.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
            -DWORK=${CMAKE_CURRENT_BINARY_DIR}/check -P ${CMAKE_CURRENT_SOURCE_DIR}/check.cmake)
   set_tests_properties(check.program PROPERTIES LABELS library TIMEOUT 900)

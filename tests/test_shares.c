@@ -223,9 +223,12 @@ static void test_phase_of_plans(void **state)
     const sattn_isa *const isas = sattn_isas(&count);
     for (size_t at = 0; at < count; ++at) {
         sattn_options options = {.isa = isas[at].name};
-        int64_t tile_rows;
+        sattn_overrides overrides;
         if ((isas[at].needs & ~sattn_cpu_this()->usable) ||
-            sattn_prefill_tile_rows(&options, &tile_rows) != SATTN_OK || tile_rows < 16)
+            sattn_overrides_get(&options, &overrides) != SATTN_OK)
+            continue;
+        const int64_t tile_rows = sattn_prefill_tile_rows(&overrides);
+        if (tile_rows < 16)
             continue;
         const sattn_attention_args filled = shape_of(1, 1, tile_rows / 8 * 7, 100),
                                    less = shape_of(1, 1, tile_rows / 8 * 7 - 1, 100);

@@ -6,11 +6,10 @@
  *   SATTN_BUILD_TYPE          CMAKE_BUILD_TYPE
  *   SATTN_C_FLAGS             CMAKE_C_FLAGS and those of the build type
  *   SATTN_KERNEL_FLAGS        ISA flags by level, "avx2: -O3 -mavx2 ... / avx512: ..."
- *   SATTN_COMMIT_HEADER       "file" with SATTN_GIT_COMMIT (string), SATTN_GIT_DIRTY (0, 1 or -1
- *                             for unknown) and SATTN_KERNEL_HASH (string), written at build time by
- *                             bench/commit.cmake
+ *   SATTN_COMMIT_HEADER       "file" with SATTN_GIT_COMMIT (string) and SATTN_GIT_DIRTY (0, 1 or
+ *                             -1 for unknown), written at build time by bench/commit.cmake
  *   SATTN_BENCHMARK_VERSION   benchmark_VERSION of find_package; version 1.7 cannot tell its own
- * The compiler is read from its own macros: build.c is built by the compiler of the kernels. */
+ * The rest is what the library says of itself (dispatch/built.h). */
 #ifndef SATTN_BENCH_ENVIRONMENT_BUILD_H
 #define SATTN_BENCH_ENVIRONMENT_BUILD_H
 
@@ -25,7 +24,7 @@ typedef struct sattn_build {
     bool assertions;    /* built without NDEBUG */
     const char *commit; /* "unknown" outside a git tree */
     sattn_known commit_dirty;
-    const char *kernel_hash;       /* of all files in kernels/; "unknown" without the header */
+    const char *kernel_hash;       /* of the kernels' sources and flags */
     const char *library_version;   /* simdattn's */
     const char *benchmark_version; /* Google Benchmark's */
     const char *jansson_version;

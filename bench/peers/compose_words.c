@@ -9,8 +9,10 @@
 static const char *softmax_kernel(const sattn_compose *compose)
 {
     const sattn_options options = {.isa = compose->cap};
+    sattn_overrides overrides;
     const sattn_kernel *kernel;
-    if (sattn_choose_kernel(SATTN_OP_softmax, SATTN_PHASE_PREFILL, &options, &kernel) != SATTN_OK)
+    if (sattn_overrides_get(&options, &overrides) != SATTN_OK ||
+        sattn_choose_kernel(SATTN_OP_softmax, SATTN_PHASE_PREFILL, &overrides, &kernel) != SATTN_OK)
         return "sattn_softmax";
     return kernel->name;
 }

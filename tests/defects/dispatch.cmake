@@ -38,7 +38,8 @@ sattn_dispatch_defect(unknown_isa_ignored FILE dispatch/override.c COMMAND test_
     if (!isa)
         return]])
 sattn_dispatch_defect(forced_kernel_ignored FILE dispatch/choose.c COMMAND test_chain
-  FROM [[.forced = forced ? forced->name : NULL};]] TO [[.forced = NULL};]])
+  FROM [[*kernel = forced ? forced : first_of(op, phase, overrides->usable);]]
+  TO [[*kernel = forced ? first_of(op, phase, overrides->usable) : first_of(op, phase, overrides->usable);]])
 
 # ---- the memory of a work unit
 sattn_dispatch_defect(wrong_head FILE dispatch/unit.c ${cases}
@@ -240,15 +241,17 @@ sattn_dispatch_defect(rest_rows_of_each_block FILE dispatch/unit.c COMMAND test_
   FROM [[rows.n_rest = i1 - (rest_begin > i0 ? rest_begin : i0);]]
   TO [[rows.n_rest = unit->n_rest + 0 * rest_begin;]])
 sattn_dispatch_defect(rest_rows_by_one_kernel_alone FILE dispatch/choose.c COMMAND test_shares
-  FROM [[if (plan->rest_kernel == plan->kernels[SATTN_OP_fused])]] TO [[if (plan->rest_kernel == NULL)]])
+  FROM [[if (plan->computation != SATTN_COMPUTE_FUSED || plan->phase != SATTN_PHASE_PREFILL ||
+        overrides->forced[SATTN_OP_fused])]]
+  TO [[if (plan->computation != SATTN_COMPUTE_FUSED || plan->phase != SATTN_PHASE_PREFILL)]])
 sattn_dispatch_defect(tile_with_a_quarter_empty FILE dispatch/share.c COMMAND test_shares
   FROM [[8 * empty <= tile_rows]] TO [[4 * empty <= tile_rows]])
 sattn_dispatch_defect(rest_rows_fill_tiles FILE dispatch/share.c COMMAND test_shares
   FROM [[n_group * (n_q - sattn_rest_rows(n_group, n_q, tile_rows, d));]] TO [[n_group * n_q;]])
 sattn_dispatch_defect(tile_not_looked_for FILE dispatch/choose.c COMMAND test_shares
-  FROM [[plan->n_group * a->n_q >= SATTN_FILLING_ROWS_MIN)]] TO [[plan->n_group * a->n_q > SATTN_FEW_ROWS)]])
+  FROM [[plan->n_group * a->n_q < SATTN_FILLING_ROWS_MIN)]] TO [[plan->n_group * a->n_q <= SATTN_FEW_ROWS)]])
 sattn_dispatch_defect(ragged_phase_by_rows_alone FILE dispatch/ragged.c COMMAND test_thread_counts
-  FROM [[status = sattn_prefill_tile_rows(options, &p->tile_rows);]] TO [[p->tile_rows = 0;]])
+  FROM [[computation == SATTN_COMPUTE_FUSED ? sattn_prefill_tile_rows(&p->overrides) : 0;]] TO [[0;]])
 sattn_dispatch_defect(rest_rows_cut_a_group FILE dispatch/share.c COMMAND test_shares
   FROM [[(of_one || of_two) && rest % n_group == 0 ?]] TO [[(of_one || of_two) ?]])
 sattn_dispatch_defect(last_chunk_not_copied FILE dispatch/dense.c COMMAND test_shares
@@ -269,7 +272,8 @@ sattn_dispatch_defect(copies_of_another_unit FILE dispatch/execute.c COMMAND tes
   FROM [[sattn_dense_enter(&e->dense, unit_index, &rows);]]
   TO [[sattn_dense_enter(&e->dense, unit_index / 2, &rows);]])
 sattn_dispatch_defect(ragged_copies_of_another_unit FILE dispatch/ragged.c COMMAND test_thread_counts
-  FROM [[e->order[low] * s.n_kv_heads + kv, &block);]] TO [[kv, &block);]])
+  FROM [[e->order[low] * s.n_kv_heads + kv, &block);]]
+  TO [[e->order[low] * s.n_kv_heads + kv / 2, &block);]])
 sattn_dispatch_defect(copies_not_reserved FILE dispatch/layout.c COMMAND test_shares
   FROM [[product((int64_t)at->dense_size, at->n_dense));]] TO [[product((int64_t)at->dense_size, 0));]])
 sattn_dispatch_defect(copies_of_keys_for_a_chain FILE dispatch/dense.c COMMAND test_shares

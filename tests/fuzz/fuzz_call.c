@@ -294,8 +294,6 @@ static void make_options(fuzz_call *call, fuzz_bytes *bytes)
         o->kernels = kernels[fuzz_byte(bytes) % n_kernels].name;
     o->plan = on & 16 ? plans[fuzz_choice(bytes, 5)] : NULL;
     call->workspace = on & 32 ? fuzz_choice(bytes, 4) : 0;
-    if (on == 255)
-        o->profile = "profile.json";
 }
 
 /* Multiply-adds, also where strides of 0 make long loops over little memory. */

@@ -9,6 +9,7 @@
 
 #include "bench/verify/compare.h"
 #include "dispatch/share.h"
+#include "tests/fuzz/fuzz_call.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -98,8 +98,7 @@ int main(int argc, char **argv)
         memcpy(input, at + 2, length);
         replay(&n, input, i < n_inputs ? length : change(input, length, (uint64_t)i));
     }
-    printf("%lld inputs, %lld of them stored: %lld agree with the oracle, %lld were accepted, "
-           "%lld refused\n",
+    printf("%lld inputs, %lld of them stored: %lld were verified, %lld accepted, %lld refused\n",
            (long long)wanted, (long long)(n_inputs < wanted ? n_inputs : wanted),
            (long long)n.outcome[FUZZ_VERIFIED], (long long)n.outcome[FUZZ_ACCEPTED],
            (long long)n.outcome[FUZZ_REFUSED]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * fuzz_attention.c: the entry point that libFuzzer calls. */
+ * fuzz_entry.c: the entry point that libFuzzer calls. */
 #include "tests/fuzz/fuzz_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

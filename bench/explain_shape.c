@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * explain_shape.c: from options to the shape that is explained. */
+#include "bench/explain_given.h"
+
+#include "bench/suggest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *sattn_extent_option(sattn_extent extent)
+{
+    static const char *const names[SATTN_EXTENTS] = {"--n-q",   "--n-k",      "--d",     "--d-v",
+                                                     "--heads", "--kv-heads", "--batch", "--n"};
+    return names[extent];
+}
+
+static bool complain(const char *word, const char *text)
+{
+    fprintf(stderr, "simdattn explain: %s%s\n", word, text);
+    return false;
+}
+
+bool sattn_explain_find_shape(const char *name, const sattn_shape **shape)
+{
+    size_t count, n_begin = 0;
+    const sattn_shape *const shapes = sattn_shapes(&count);
+    const char **const names = calloc(count, sizeof *names);
+    char nearest[512];
+    *shape = sattn_shape_by_name(name);
+    if (!names)
+        return complain("out of memory", "");
+    for (size_t s = 0; s < count; ++s)
+        if (*name && strncmp(shapes[s].name, name, strlen(name)) == 0)
+            names[n_begin++] = shapes[s].name;
+    if (!*shape && n_begin == 1)
+        *shape = sattn_shape_by_name(names[0]);
+    for (size_t s = 0; n_begin == 0 && s < count; ++s)
+        names[s] = shapes[s].name;
+    sattn_suggest(name, names, n_begin ? n_begin : count, nearest, sizeof nearest);
+    free(names);
+    if (!*shape)
+        fprintf(stderr, "simdattn explain: --shape: %s '%s'%s\n",
+                n_begin ? "several names begin with" : "there is no", name, nearest);
+    return *shape;
+}
+
+static bool takes_arrays(sattn_op op)
+{
+    return op == SATTN_OP_exp || op == SATTN_OP_tanh;
+}
+
+/* What each op cannot do without, beside what a named shape has. */
+static bool is_needed(sattn_op op, sattn_extent extent)
+{
+    switch (extent) {
+    case SATTN_EXTENT_N_Q:
+    case SATTN_EXTENT_N_K:
+        return !takes_arrays(op);
+    case SATTN_EXTENT_D:
+        return op == SATTN_OP_fused || op == SATTN_OP_qk;
+    case SATTN_EXTENT_D_V:
+        return op == SATTN_OP_av;
+    case SATTN_EXTENT_LENGTH:
+        return takes_arrays(op);
+    default:
+        return false;
+    }
+}
+
+static bool any_extent(const sattn_explain_given *given)
+{
+    for (int e = 0; e < SATTN_EXTENTS; ++e)
+        if (given->extents[e] > 0)
+            return true;
+    return false;
+}
+
+/* Whether op, named shape and extents are all of attentions or all of arrays. */
+static bool check_kinds(const sattn_explain_given *given)
+{
+    const int64_t *const e = given->extents;
+    const sattn_op op = given->options->op;
+    const bool is_array = (given->named && given->named->is_array) || e[SATTN_EXTENT_LENGTH] > 0;
+    if (!given->named && !any_extent(given))
+        return complain("which call? Name a shape, as --shape llama3-8b-decode-2049, or give ",
+                        takes_arrays(op) ? "--n" : "--n-q, --n-k and --d");
+    if (is_array && !takes_arrays(op))
+        return complain(e[SATTN_EXTENT_LENGTH] > 0 ? "--n" : given->named->name,
+                        " is of an array: expected --op exp or --op tanh with it");
+    for (int x = 0; takes_arrays(op) && x < SATTN_EXTENTS; ++x)
+        if (e[x] > 0 && x != SATTN_EXTENT_LENGTH)
+            return complain(sattn_extent_option((sattn_extent)x),
+                            ": exp and tanh take an array, expected its length, --n");
+    if (takes_arrays(op) && !is_array)
+        return complain(given->named->name, " is an attention: exp and tanh take an array, as of "
+                                            "the shape array-4096 or --n 4096");
+    return true;
+}
+
+/* A call of one head of each kind and one batch entry, with nothing hidden. */
+static sattn_shape plain_shape(bool is_array)
+{
+    return (sattn_shape){.name = "",
+                         .real_layer = -1,
+                         .batch = 1,
+                         .n_q_heads = 1,
+                         .n_kv_heads = 1,
+                         .n_q = 1,
+                         .n_k = 1,
+                         .d = 1,
+                         .d_v = 1,
+                         .is_array = is_array};
+}
+
+static void put(int64_t *to, int64_t given)
+{
+    if (given > 0)
+        *to = given;
+}
+
+static void apply_extents(const sattn_explain_given *given, sattn_shape *shape)
+{
+    const int64_t *const e = given->extents;
+    put(&shape->n_q, e[SATTN_EXTENT_N_Q]);
+    put(&shape->n_k, e[SATTN_EXTENT_N_K]);
+    put(&shape->n_k, e[SATTN_EXTENT_LENGTH]);
+    put(&shape->d, e[SATTN_EXTENT_D]);
+    put(&shape->d_v, e[SATTN_EXTENT_D]);
+    put(&shape->d_v, e[SATTN_EXTENT_D_V]);
+    put(&shape->batch, e[SATTN_EXTENT_BATCH]);
+    if (!given->named && e[SATTN_EXTENT_HEADS] == 0)
+        put(&shape->n_q_heads, e[SATTN_EXTENT_KV_HEADS]);
+    put(&shape->n_q_heads, e[SATTN_EXTENT_HEADS]);
+    if (!given->named)
+        put(&shape->n_kv_heads, e[SATTN_EXTENT_HEADS]);
+    put(&shape->n_kv_heads, e[SATTN_EXTENT_KV_HEADS]);
+}
+
+static void apply_flags(const sattn_explain_given *given, sattn_shape *shape)
+{
+    sattn_explain_options *const o = given->options;
+    shape->causal = shape->causal || given->is_causal;
+    shape->is_interleaved = shape->is_interleaved || given->is_strided;
+    if (given->mask != SATTN_MASK_NONE)
+        shape->mask = (sattn_shape_mask){
+            .content = SATTN_CONTENT_INPUT, .kind = given->mask, .per_query = true};
+    if (o->has_window) {
+        const bool is_named = o->window_left >= 0 && o->window_right == 0;
+        shape->window = is_named ? o->window_left + 1 : 0;
+    } else if (shape->window > 0) {
+        o->has_window = true;
+        o->window_left = shape->window - 1;
+        o->window_right = 0;
+    }
+}
+
+bool sattn_explain_complete(sattn_explain_given *given)
+{
+    sattn_explain_options *const o = given->options;
+    if (!check_kinds(given))
+        return false;
+    for (int e = 0; !given->named && e < SATTN_EXTENTS; ++e) {
+        const bool is_square = e == SATTN_EXTENT_D_V && given->extents[SATTN_EXTENT_D] > 0;
+        if (is_needed(o->op, (sattn_extent)e) && given->extents[e] == 0 && !is_square)
+            return complain(sattn_extent_option((sattn_extent)e),
+                            " is missing: a call is given by its extents, or by --shape");
+    }
+    const bool has_window = o->has_window;
+    o->shape = given->named ? *given->named : plain_shape(takes_arrays(o->op));
+    apply_extents(given, &o->shape);
+    apply_flags(given, &o->shape);
+    o->is_changed = given->named && (any_extent(given) || given->is_causal || given->is_strided ||
+                                     given->mask != SATTN_MASK_NONE || has_window);
+    return true;
+}

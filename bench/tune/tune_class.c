@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tune_class.c: the race on this machine's clock, and the entry that comes of it. */
+#include "bench/tune/tune_class.h"
+
+#include "bench/measure/calibrate.h"
+#include "bench/measure/clock.h"
+#include "bench/measure/taint.h"
+#include "bench/recipe_name.h"
+#include "bench/tune/tune_corners.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double window_ns = 0.4e6;
+
+/* Of the time of a class, for each other shape of it. */
+static const double inside_share = 0.3;
+
+/* Of the time of a class, however long it took to verify its candidates. */
+static const double least_race = 0.4;
+
+/* ---- the race */
+
+/* An admitted candidate on the track. */
+typedef struct runner {
+    sattn_measure_candidate measured;
+    int64_t calls; /* in a window */
+} runner;
+
+typedef struct track {
+    runner *runners;
+    sattn_outside outside;
+    sattn_crew *crew;
+} track;
+
+static void gather_crew(void *context)
+{
+    sattn_bench_call *const call = context;
+    if (call->crew)
+        sattn_crew_gather(call->crew, call->options.threads);
+}
+
+static sattn_race_window time_window(void *context, size_t candidate)
+{
+    const runner *const r = &((track *)context)->runners[candidate];
+    sattn_prepare_calls(&r->measured);
+    /* A few short calls would show what the other candidates left in the caches. */
+    if (r->calls > 1)
+        sattn_run_calls(&r->measured, 1);
+    const sattn_window done = sattn_run_calls(&r->measured, r->calls);
+    return (sattn_race_window){.ns = (double)sattn_window_charged_ns(&done) / (double)r->calls,
+                               .is_tainted = sattn_window_preempted(&done) || done.ns <= 0};
+}
+
+static double now_ns(void *context)
+{
+    (void)context;
+    return (double)sattn_now_ns();
+}
+
+static bool was_disturbed(void *context)
+{
+    return sattn_outside_moved(&((track *)context)->outside);
+}
+
+/* Puts the admitted candidates on the track; returns how many there are. */
+static size_t line_up(sattn_tune_field *field, track *t, int *ranks, int *lane_of)
+{
+    size_t n = 0;
+    for (size_t c = 0; c < field->count; ++c) {
+        sattn_tune_candidate *const candidate = &field->list[c];
+        lane_of[c] = -1;
+        if (candidate->verdict != SATTN_TUNE_ADMITTED)
+            continue;
+        runner *const r = &t->runners[n];
+        candidate->call.crew = t->crew;
+        r->measured = (sattn_measure_candidate){.name = candidate->variant.name,
+                                                .call = sattn_bench_call_run,
+                                                .prepare = gather_crew,
+                                                .context = &candidate->call,
+                                                .threads = field->job->threads};
+        r->calls = sattn_calibrate_calls(&r->measured, window_ns);
+        ranks[n] = (int)c;
+        lane_of[c] = (int)n++;
+    }
+    return n;
+}
+
+bool sattn_tune_race(sattn_tune_field *field, size_t incumbent, const sattn_tune_setting *setting,
+                     int *lane_of, sattn_race_result *result)
+{
+    track t = {.runners = calloc(field->count, sizeof *t.runners), .crew = setting->crew};
+    int *const ranks = calloc(field->count, sizeof *ranks);
+    bool good = t.runners && ranks;
+    if (good) {
+        const double begin = now_ns(NULL);
+        const size_t n = line_up(field, &t, ranks, lane_of);
+        sattn_outside_begin(&t.outside);
+        const sattn_race_track on_clock = {.time = time_window,
+                                           .now_ns = now_ns,
+                                           .was_disturbed = was_disturbed,
+                                           .is_stopped = setting->is_stopped,
+                                           .context = &t};
+        const sattn_race_options options = {.n_candidates = n,
+                                            .incumbent = (size_t)lane_of[incumbent],
+                                            .ranks = ranks,
+                                            .seed = setting->seed,
+                                            .budget_ns =
+                                                setting->seconds * 1e9 - (now_ns(NULL) - begin)};
+        good = sattn_race_run(&on_clock, &options, result);
+    }
+    free(t.runners);
+    free(ranks);
+    return good;
+}
+
+/* ---- the entry */
+
+static bool open_outcome(sattn_tune_outcome *outcome, const sattn_tune_job *job, size_t count)
+{
+    const double unknown = (double)NAN;
+    sattn_tried *const tried = calloc(count, sizeof *tried);
+    outcome->notes = calloc(count, sizeof *outcome->notes);
+    outcome->entry = (sattn_profile_entry){.shape_class = job->shape_class,
+                                           .usable = job->usable,
+                                           .shape = outcome->shape,
+                                           .margin = unknown,
+                                           .spread = unknown,
+                                           .tried = tried};
+    outcome->gain = sattn_stat_of(NULL, 0);
+    for (size_t c = 0; tried && outcome->notes && c < count; ++c)
+        tried[c] =
+            (sattn_tried){.time_ns = unknown, .time_p10_ns = unknown, .time_p90_ns = unknown};
+    return tried && outcome->notes;
+}
+
+void sattn_tune_outcome_free(sattn_tune_outcome *outcome)
+{
+    free((void *)(uintptr_t)outcome->entry.tried);
+    free(outcome->notes);
+    *outcome = (sattn_tune_outcome){0};
+}
+
+static void fill_verdicts(const sattn_tune_field *field, sattn_tried *tried,
+                          sattn_tune_outcome *outcome)
+{
+    for (size_t c = 0; c < field->count; ++c) {
+        const sattn_tune_candidate *const candidate = &field->list[c];
+        const bool was_compared = candidate->verified.n_measured > 0;
+        tried[c].recipe = candidate->recipe;
+        tried[c].error = was_compared ? candidate->verified.worst_error : (double)NAN;
+        tried[c].error_bound = was_compared ? candidate->verified.worst_error_bound : (double)NAN;
+        tried[c].is_admitted = candidate->verdict == SATTN_TUNE_ADMITTED;
+        if (candidate->n_probes > 0) { /* for what is not raced */
+            tried[c].time_ns = candidate->probe_ns[candidate->n_probes / 2];
+            tried[c].time_p10_ns = candidate->probe_ns[0];
+            tried[c].time_p90_ns = candidate->probe_ns[candidate->n_probes - 1];
+            tried[c].samples = candidate->n_probes;
+        }
+        outcome->notes[c].verdict = candidate->verdict;
+        snprintf(outcome->notes[c].why, sizeof outcome->notes[c].why, "%s", candidate->why);
+    }
+    outcome->entry.n_tried = field->count;
+}
+
+static void fill_race(const sattn_tune_field *field, const int *lane_of,
+                      const sattn_race_result *race, sattn_tried *tried,
+                      sattn_tune_outcome *outcome)
+{
+    sattn_profile_entry *const entry = &outcome->entry;
+    const sattn_race_lane *const standard = lane_of[0] >= 0 ? &race->lanes[lane_of[0]] : NULL;
+    for (size_t c = 0; c < field->count; ++c) {
+        if (lane_of[c] < 0)
+            continue;
+        const sattn_race_lane *const lane = &race->lanes[lane_of[c]];
+        if (lane->time_ns.n == 0)
+            continue;
+        tried[c].time_ns = lane->time_ns.median;
+        tried[c].time_p10_ns = lane->time_ns.p10;
+        tried[c].time_p90_ns = lane->time_ns.p90;
+        tried[c].samples = lane->time_ns.n;
+        if ((size_t)lane_of[c] == race->winner && race->is_complete)
+            entry->taken = c; /* before the end, the default */
+    }
+    if (standard)
+        outcome->gain = standard->behind;
+    entry->is_tie = race->is_tie && entry->taken == 0; /* what is not exact enough keeps nothing */
+    entry->is_tainted = race->is_tainted;
+    entry->is_complete = race->is_complete;
+    entry->margin = race->margin;
+    entry->spread = race->spread;
+    outcome->rounds = race->rounds;
+}
+
+/* The default is the incumbent; where it is not exact enough, the first that is. */
+static void race_admitted(sattn_tune_field *field, const sattn_tune_setting *setting,
+                          sattn_tried *tried, sattn_tune_outcome *outcome)
+{
+    size_t incumbent = 0;
+    int *const lane_of = calloc(field->count, sizeof *lane_of);
+    sattn_race_result race;
+    while (incumbent < field->count && field->list[incumbent].verdict != SATTN_TUNE_ADMITTED)
+        ++incumbent;
+    if (incumbent == field->count) {
+        snprintf(outcome->error, sizeof outcome->error, "nothing was admitted; the default: %.180s",
+                 field->list[0].why);
+    } else if (lane_of && sattn_tune_race(field, incumbent, setting, lane_of, &race)) {
+        fill_race(field, lane_of, &race, tried, outcome);
+        sattn_race_free(&race);
+    } else {
+        snprintf(outcome->error, sizeof outcome->error, "out of memory");
+    }
+    free(lane_of);
+}
+
+/* ---- the rest of the class */
+
+/* Whether a recipe is clearly slower than the default on a shape; by how much, if so. */
+static bool is_slower(const sattn_tune_job *job, const sattn_recipe *recipe,
+                      const sattn_tune_setting *setting, double *by)
+{
+    sattn_tune_recipes recipes;
+    sattn_tune_field field = {0};
+    sattn_race_result race;
+    char error[256];
+    int lane_of[2];
+    bool is_clear = false;
+    if (!sattn_tune_list_recipes(job, &recipes, error, sizeof error) ||
+        sattn_recipes_equal(&recipes.list[0], recipe))
+        return false;
+    recipes.list[1] = *recipe;
+    if (sattn_tune_field_open(&field, job, recipes.list, 2, error, sizeof error) &&
+        sattn_tune_trust(&field) && sattn_tune_race(&field, 0, setting, lane_of, &race)) {
+        const sattn_stat *const behind = &race.lanes[1].behind;
+        is_clear = race.winner == 0 && (race.lanes[1].dropped || sattn_race_is_clear(behind));
+        *by = behind->median - 1;
+        sattn_race_free(&race);
+    }
+    sattn_tune_field_close(&field);
+    return is_clear;
+}
+
+/* What won on one shape of the class is not taken for all of them if it is slower than the default
+ * on another. */
+static void confirm(const sattn_tune_job *job, const sattn_tune_setting *setting,
+                    sattn_tune_outcome *outcome)
+{
+    sattn_profile_entry *const entry = &outcome->entry;
+    sattn_tune_setting part = *setting;
+    part.seconds *= inside_share;
+    for (int which = 0; which < SATTN_TUNE_INSIDE; ++which) {
+        sattn_tune_job inside;
+        double by;
+        if (entry->taken == 0 || !entry->tried[0].is_admitted ||
+            !sattn_tune_inside(job, which, &inside) ||
+            !is_slower(&inside, &entry->tried[entry->taken].recipe, &part, &by))
+            continue;
+        char sizes[96], name[SATTN_RECIPE_NAME];
+        sattn_shape_describe(&inside.shape, sizes, sizeof sizes);
+        sattn_recipe_name(&entry->tried[entry->taken].recipe, name);
+        snprintf(outcome->kept, sizeof outcome->kept,
+                 "%.40s is faster here, but %.0f %% slower at %s", name, 100 * by, sizes);
+        entry->taken = 0;
+        entry->is_tie = true;
+    }
+}
+
+void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size_t count,
+                    const sattn_tune_setting *setting, sattn_tune_outcome *outcome)
+{
+    const int64_t begin = sattn_now_ns();
+    sattn_tune_field field = {0};
+    *outcome = (sattn_tune_outcome){0};
+    if (!open_outcome(outcome, job, count)) {
+        snprintf(outcome->error, sizeof outcome->error, "out of memory");
+        return;
+    }
+    sattn_tried *const tried = (sattn_tried *)(uintptr_t)outcome->entry.tried;
+    outcome->entry.max_error = setting->max_error;
+    if (sattn_tune_field_open(&field, job, recipes, count, outcome->error, sizeof outcome->error)) {
+        snprintf(outcome->shape, sizeof outcome->shape, "%s%s%s%s%s", job->shape.name,
+                 job->tier == SATTN_TUNE_STRIDED ? ", interleaved" : "", *field.part ? " (" : "",
+                 field.part, *field.part ? ")" : "");
+        if (sattn_tune_admit(&field, setting->max_error)) {
+            fill_verdicts(&field, tried, outcome);
+            outcome->failed =
+                field.list[0].verdict == SATTN_TUNE_REJECTED && field.list[0].verified.n_failed > 0;
+            sattn_tune_setting rest = *setting;
+            rest.seconds -= (double)(sattn_now_ns() - begin) * 1e-9;
+            rest.seconds = fmax(rest.seconds, least_race * setting->seconds);
+            race_admitted(&field, &rest, tried, outcome);
+            sattn_tune_field_close(&field);
+            confirm(job, setting, outcome);
+        } else {
+            snprintf(outcome->error, sizeof outcome->error, "out of memory");
+        }
+    }
+    sattn_tune_field_close(&field);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tune_run.c: shares the time out among classes, and keeps what is finished. */
+#include "bench/tune/tune_run.h"
+
+#include "bench/measure/clock.h"
+#include "bench/stop.h"
+#include "bench/verbs.h"
+
+#include <stdio.h>
+
+/* A class gets its share of the time that is left, of all classes; or this, as long as its tier can
+ * have so much: what models use comes first. */
+static const double wanted_share_s = 0.75;
+
+/* A file is written no more often than this. */
+#define WRITE_NS INT64_C(2000000000)
+
+static double elapsed_s(const sattn_tune_session *session)
+{
+    return (double)(sattn_now_ns() - session->begin_ns) * 1e-9;
+}
+
+const sattn_profile_entry *sattn_tune_known(const sattn_tune_session *session, size_t job)
+{
+    const sattn_tune_outcome *const outcome = &session->outcomes[job];
+    if (session->states[job] == SATTN_TUNE_DONE)
+        return outcome->entry.n_tried > 0 && !*outcome->error ? &outcome->entry : NULL;
+    return session->states[job] == SATTN_TUNE_KEPT
+               ? sattn_tune_store_find(session->store, &session->jobs->jobs[job],
+                                       session->options->max_error)
+               : NULL;
+}
+
+static bool is_complete(const sattn_tune_session *session, size_t job)
+{
+    const sattn_profile_entry *const known = sattn_tune_known(session, job);
+    return known && known->is_complete;
+}
+
+/* It would say nothing else if it were run again. */
+static bool is_settled(const sattn_tune_session *session, size_t job)
+{
+    return is_complete(session, job) ||
+           (session->states[job] == SATTN_TUNE_DONE && *session->outcomes[job].error);
+}
+
+sattn_tune_coverage sattn_tune_coverage_of(const sattn_tune_session *session, sattn_tune_tier tier)
+{
+    sattn_tune_coverage coverage = {0};
+    for (size_t j = 0; j < session->jobs->count; ++j) {
+        if (session->jobs->jobs[j].tier != tier)
+            continue;
+        const bool complete = is_complete(session, j);
+        ++coverage.classes;
+        coverage.complete += complete;
+        coverage.shapes += complete ? session->jobs->jobs[j].n_shapes : 0;
+    }
+    return coverage;
+}
+
+/* ---- time */
+
+/* Of a class that is not settled. */
+static double share_s(const sattn_tune_session *session, sattn_tune_tier tier)
+{
+    const double left = session->options->budget_s - elapsed_s(session);
+    int all = 0, of_tier = 0;
+    for (size_t j = 0; j < session->jobs->count; ++j)
+        if (!is_settled(session, j)) {
+            ++all;
+            of_tier += session->jobs->jobs[j].tier == tier;
+        }
+    const double even = left / all, within = left / of_tier;
+    const double wanted = within < wanted_share_s ? within : wanted_share_s;
+    return even > wanted ? even : wanted;
+}
+
+static void show_progress(sattn_tune_session *session, size_t job)
+{
+    const double by_time = elapsed_s(session) / session->options->budget_s;
+    const double by_count = (double)job / (double)session->jobs->count;
+    const double done = by_time > by_count ? by_time : by_count;
+    char text[SATTN_CLASS_TEXT];
+    snprintf(text, sizeof text, "%zu of %zu classes: %.60s", job + 1, session->jobs->count,
+             session->jobs->jobs[job].shape.name);
+    sattn_progress_update(&session->line, done < 1 ? done : 1, text);
+}
+
+/* ---- jobs */
+
+static void run_job(sattn_tune_session *session, size_t j)
+{
+    const sattn_tune_job *const job = &session->jobs->jobs[j];
+    sattn_tune_outcome *const outcome = &session->outcomes[j];
+    sattn_tune_recipes recipes;
+    const sattn_tune_setting setting = {.seconds = share_s(session, job->tier),
+                                        .max_error = session->options->max_error,
+                                        .seed = session->options->seed,
+                                        .crew = &session->places->crew,
+                                        .is_stopped = sattn_stop_asked};
+    sattn_crew_gather(&session->places->crew, job->threads);
+    sattn_tune_outcome_free(outcome);
+    if (sattn_tune_list_recipes(job, &recipes, outcome->error, sizeof outcome->error))
+        sattn_tune_run(job, recipes.list, recipes.count, &setting, outcome);
+    session->states[j] = SATTN_TUNE_DONE;
+}
+
+/* What is finished is in the file, should the program be ended before the last class. */
+static void keep_finished(sattn_tune_session *session)
+{
+    char error[512];
+    if (sattn_now_ns() - session->store->written_ns >= WRITE_NS)
+        (void)sattn_tune_store_write(session->store, error, sizeof error);
+}
+
+/* Those of a tier that are not settled, one after the other. */
+static void run_tier(sattn_tune_session *session, sattn_tune_tier tier,
+                     void (*show)(const sattn_tune_session *session, size_t job))
+{
+    for (size_t j = 0; j < session->jobs->count && !sattn_stop_asked(); ++j) {
+        if (session->jobs->jobs[j].tier != tier || is_settled(session, j))
+            continue;
+        if (elapsed_s(session) >= session->options->budget_s)
+            break;
+        show_progress(session, j);
+        run_job(session, j);
+        sattn_progress_clear(&session->line);
+        if (is_settled(session, j))
+            show(session, j);
+        keep_finished(session);
+    }
+}
+
+static void find_kept(sattn_tune_session *session,
+                      void (*show)(const sattn_tune_session *session, size_t job))
+{
+    for (size_t j = 0; j < session->jobs->count && !session->options->fresh; ++j) {
+        const sattn_profile_entry *const entry = sattn_tune_store_find(
+            session->store, &session->jobs->jobs[j], session->options->max_error);
+        if (!entry || !entry->is_complete)
+            continue;
+        session->states[j] = SATTN_TUNE_KEPT;
+        show(session, j);
+    }
+}
+
+int sattn_tune_session_run(sattn_tune_session *session,
+                           void (*show)(const sattn_tune_session *session, size_t job))
+{
+    int code = SATTN_EXIT_GOOD;
+    session->begin_ns = sattn_now_ns();
+    session->store->outcomes = session->outcomes;
+    session->store->n_outcomes = session->jobs->count;
+    session->store->written_ns = session->begin_ns;
+    sattn_progress_begin(&session->line);
+    find_kept(session, show);
+    for (int tier = 0; tier < SATTN_TUNE_TIERS; ++tier)
+        for (int pass = 0; pass < 2; ++pass) /* again, with what the others left of the time */
+            run_tier(session, (sattn_tune_tier)tier, show);
+    for (size_t j = 0; j < session->jobs->count; ++j) {
+        if (session->states[j] == SATTN_TUNE_DONE && !is_settled(session, j))
+            show(session, j);
+        if (session->outcomes[j].failed)
+            code = SATTN_EXIT_FAILED;
+    }
+    return code;
+}

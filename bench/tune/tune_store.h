@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tune_store.h: the profile in the making: what the file had, and what this run has found. */
+#ifndef SATTN_BENCH_TUNE_TUNE_STORE_H
+#define SATTN_BENCH_TUNE_TUNE_STORE_H
+
+#include "bench/tune/profile_write.h"
+#include "bench/tune/tune_class.h"
+
+typedef struct sattn_tune_store {
+    char path[SATTN_PROFILE_PATH];
+    char note[512];      /* why what is in the file is not used, or "" */
+    sattn_profile *kept; /* NULL: nothing */
+    sattn_identity identity;
+    const sattn_tune_outcome *outcomes; /* [n_outcomes], of this run; those not run are empty */
+    size_t n_outcomes;
+    int64_t written_ns; /* when it was last written */
+} sattn_tune_store;
+
+/* Reads the file of the options, if there is one; to be called before threads are bound to CPUs.
+ * False: there is no place for a profile, and `error` says why. */
+bool sattn_tune_store_open(sattn_tune_store *store, const sattn_tune_options *options, char *error,
+                           size_t error_size);
+void sattn_tune_store_close(sattn_tune_store *store);
+
+/* What the file has for a job, from a run with this max_error; or NULL. */
+const sattn_profile_entry *sattn_tune_store_find(const sattn_tune_store *store,
+                                                 const sattn_tune_job *job, double max_error);
+
+/* Writes all of it. False: `error` says why not. */
+bool sattn_tune_store_write(sattn_tune_store *store, char *error, size_t error_size);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * profile.h: what `simdattn tune` measured on a machine, as the library uses it: for each class of
+ * calls the plans that were tried, and the one to take.
+ *
+ * A profile is read once (profile_read.c) and never changed, so that threads share it without
+ * locks; looking a class up touches no file and takes no memory. */
+#ifndef SATTN_DISPATCH_PROFILE_H
+#define SATTN_DISPATCH_PROFILE_H
+
+#include "dispatch/recipe.h"
+
+/* A recipe that was tried. Times are nanoseconds of a whole call, errors in the unit of the op
+ * (docs/numerics.md); NaN: not measured. */
+typedef struct sattn_tried {
+    sattn_recipe recipe;
+    double time_ns, time_p10_ns, time_p90_ns;
+    int samples;
+    double error, error_bound; /* the worst, and the most that rounding explains there */
+    bool is_admitted;          /* within its bound and the error budget of the run */
+} sattn_tried;
+
+typedef struct sattn_profile_entry {
+    sattn_shape_class shape_class;
+    sattn_features usable; /* what recipes were chosen from: of this CPU, or under a cap */
+    const char *shape;     /* that was measured */
+    bool is_complete;      /* false: the time ended before the race did; the next run redoes it */
+    bool is_tie;           /* no recipe was faster than the default by more than the spread */
+    bool is_tainted;       /* measured beside other work */
+    double margin, spread; /* of the winner over the next, and of their ratio; relative */
+    double max_error;      /* that the run admitted, in the unit of the op; 0: any within bounds */
+    size_t n_tried;
+    const sattn_tried *tried; /* the default, the registry's choice for that shape, first */
+    /* Which of them. 0, the default, also in a tie: the registry's choice for each shape, which may
+     * differ within a class. */
+    size_t taken;
+} sattn_profile_entry;
+
+/* What decided which kernels a call runs. But for the first two it was the registry's order. */
+typedef enum sattn_decision {
+    SATTN_DECIDED_BY_NAME, /* a kernel of the call is asked for by name */
+    SATTN_DECIDED_BY_PROFILE,
+    SATTN_DECIDED_WITHOUT_PROFILE,
+    SATTN_DECIDED_WITHOUT_ENTRY, /* it has none for such a call */
+    SATTN_DECIDED_UNFINISHED,    /* its entry is not complete */
+    SATTN_DECIDED_DEFAULT,       /* its choice is that order, for want of anything faster */
+    SATTN_DECIDED_MISSING,       /* its choice needs features that are not usable */
+    SATTN_DECIDED_UNFIT,         /* its choice is not of the plan, names or key ranges asked for */
+} sattn_decision;
+
+/* As a sentence. */
+const char *sattn_decision_text(sattn_decision decision);
+
+/* NULL: the profile has none for this class and this set of usable features. An entry for more
+ * features does where its choice needs none that are missing. */
+const sattn_profile_entry *sattn_profile_find(const sattn_profile *profile,
+                                              const sattn_shape_class *shape_class,
+                                              sattn_features usable);
+
+/* A profile of these entries, no two of the same class and features, read from `path` ("": from no
+ * file); it keeps copies. NULL: out of memory. For sattn_profile_destroy. */
+sattn_profile *sattn_profile_make(const sattn_profile_entry *entries, size_t n_entries,
+                                  const char *path);
+
+/* A profile without entries, to do without the process's own. Not for sattn_profile_destroy. */
+const sattn_profile *sattn_profile_none(void);
+
+/* In the order of their classes, those of more features first. */
+const sattn_profile_entry *sattn_profile_entries(const sattn_profile *profile, size_t *n_entries);
+const char *sattn_profile_path(const sattn_profile *profile);
+
+#endif

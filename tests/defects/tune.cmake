@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+# Defects of what tunes: of races, of who is admitted to them, and of what is kept.
+
+set(race FILE bench/tune/race.c COMMAND test_tune_race)
+sattn_dispatch_defect(race_warm_up_counts ${race}
+  FROM [[make_round(r, false); /* warm-up]] TO [[make_round(r, true); /* warm-up]])
+sattn_dispatch_defect(race_always_in_one_order ${race}
+  FROM [[shuffle(r, keep ? (uint64_t)r->made + 1 : 0);]] TO [[(void)shuffle;]])
+sattn_dispatch_defect(race_noise_wins ${race}
+  FROM [[ratio->median - 1 > sattn_race_spread(ratio);]] TO [[ratio->median > 0;]])
+sattn_dispatch_defect(race_tainted_rounds_decide ${race}
+  FROM [[    const int n = gather(r, c, base, true);]] TO [[    const int n = gather(r, c, base, false);]])
+sattn_dispatch_defect(race_times_compared_across_rounds ${race}
+  FROM [[r->ns[at] / r->ns[other];]] TO [[r->ns[at] / r->ns[base * rounds];]])
+sattn_dispatch_defect(race_tie_goes_to_the_leader ${race}
+  FROM [[if (leader == incumbent || !sattn_race_is_clear(&lead))]] TO [[if (leader == incumbent)]])
+sattn_dispatch_defect(race_budget_ignored ${race}
+  FROM [[if (spent + next > r->options->budget_ns ||]] TO [[if (spent < 0 ||]])
+sattn_dispatch_defect(race_default_drops_out ${race}
+  FROM [[c == incumbent || c == leader || !(clear]] TO [[c == leader || !(clear]])
+
+set(admit FILE bench/tune/tune_admit.c COMMAND test_tune)
+sattn_dispatch_defect(tune_corners_not_verified ${admit}
+  FROM [[candidate->verdict == SATTN_TUNE_PENDING && corners[corner].arena]] TO [[max_error < 0]])
+sattn_dispatch_defect(tune_output_of_the_last_call_counts ${admit}
+  FROM [[    memset(output, 0xff, bytes);]] TO [[    memset(output, 0xff, 0 * bytes);]])
+sattn_dispatch_defect(tune_wrong_is_admitted ${admit}
+  FROM [[    else if (!sattn_verify_passed(&candidate->verified))]] TO [[    else if (*why)]])
+sattn_dispatch_defect(tune_max_error_ignored ${admit}
+  FROM [[if (max_error > 0 && !(error <= max_error)) {]] TO [[if (max_error < 0 && error > 0) {]])
+sattn_dispatch_defect(tune_even_corners FILE bench/tune/tune_corners.c COMMAND test_tune
+  FROM [[((int64_t)1 << log2) - 1;]] TO [[((int64_t)1 << log2);]])
+sattn_dispatch_defect(tune_unfinished_replaces_finished FILE bench/tune/tune_store.c COMMAND test_tune
+  FROM [[return entry->is_complete || !kept->is_complete ? entry : kept;]] TO [[return entry;]])
+sattn_dispatch_defect(tune_other_classes_lost FILE bench/tune/tune_store.c COMMAND test_tune
+  FROM [[for (size_t k = 0; k < n_kept; ++k)
+        entries]] TO [[for (size_t k = 0; k < 0 * n_kept; ++k)
+        entries]])

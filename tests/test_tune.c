@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_tune.c: which classes are tuned, that a kernel which is fast because it is wrong is never
+ * chosen (D17), and what is kept of a profile. No check depends on how long anything takes. */
+#include "bench/tune/regret.h"
+#include "bench/tune/regret_shapes.h"
+#include "bench/tune/tune_corners.h"
+#include "bench/tune/tune_store.h"
+#include "bench/verbs.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static sattn_tune_options defaults(void)
+{
+    return (sattn_tune_options){.threads = {.of = {1}, .n = 1}, .budget_s = 1, .seed = 1};
+}
+
+static sattn_features usable(void)
+{
+    return sattn_cpu_this()->usable;
+}
+
+static sattn_tune_jobs all_jobs(void)
+{
+    const sattn_tune_options options = defaults();
+    sattn_tune_jobs jobs;
+    assert_int_equal(sattn_tune_select(&options, usable(), &jobs), SATTN_EXIT_GOOD);
+    return jobs;
+}
+
+/* ---- classes */
+
+/* Every class of the presets models and decode, first, and no class twice. */
+static void test_jobs_cover_the_models(void **state)
+{
+    (void)state;
+    size_t n_shapes;
+    int n_models = 0, n_covered = 0;
+    const sattn_shape *const shapes = sattn_shapes(&n_shapes);
+    sattn_tune_jobs jobs = all_jobs();
+    for (size_t s = 0; s < n_shapes; ++s) {
+        if (!(shapes[s].presets & (SATTN_PRESET_MODELS | SATTN_PRESET_DECODE)))
+            continue;
+        const sattn_shape_class c = sattn_tune_class_of(SATTN_OP_fused, &shapes[s], 1);
+        size_t found = jobs.count;
+        for (size_t j = 0; j < jobs.count; ++j)
+            if (sattn_class_key(&jobs.jobs[j].shape_class) == sattn_class_key(&c))
+                found = j;
+        assert_true(found < jobs.count && jobs.jobs[found].tier == SATTN_TUNE_MODELS);
+        ++n_models;
+    }
+    for (size_t j = 0; j < jobs.count; ++j) {
+        n_covered += jobs.jobs[j].tier == SATTN_TUNE_MODELS ? jobs.jobs[j].n_shapes : 0;
+        assert_true(j == 0 || jobs.jobs[j].tier >= jobs.jobs[j - 1].tier);
+        assert_int_equal(jobs.jobs[j].usable, usable());
+        for (size_t other = 0; other < j; ++other)
+            assert_true(sattn_class_key(&jobs.jobs[j].shape_class) !=
+                        sattn_class_key(&jobs.jobs[other].shape_class));
+    }
+    assert_true(n_models > 50 && n_covered == n_models);
+    sattn_tune_jobs_free(&jobs);
+}
+
+static void test_every_op_has_jobs(void **state)
+{
+    (void)state;
+    int of_op[SATTN_OP_COUNT] = {0}, strided = 0;
+    sattn_tune_jobs jobs = all_jobs();
+    for (size_t j = 0; j < jobs.count; ++j) {
+        ++of_op[jobs.jobs[j].op];
+        strided += jobs.jobs[j].shape_class.is_strided;
+    }
+    for (int op = 0; op < SATTN_OP_COUNT; ++op)
+        assert_true(of_op[op] > 0);
+    assert_true(strided > 0);
+    sattn_tune_jobs_free(&jobs);
+}
+
+/* What is measured of a shape is of its class, has work for all threads, and no more heads. */
+static void test_part_is_of_the_class(void **state)
+{
+    (void)state;
+    sattn_tune_jobs jobs = all_jobs();
+    for (size_t j = 0; j < jobs.count; ++j) {
+        for (int threads = 1; threads <= 2; ++threads) {
+            sattn_tune_job job = jobs.jobs[j];
+            job.threads = threads;
+            const int64_t heads = sattn_tune_heads(&job), all = job.shape.n_kv_heads;
+            assert_true(heads >= (all < threads ? all : threads) && heads <= all);
+            sattn_shape part = job.shape;
+            part.batch = 1;
+            part.n_q_heads = heads * (part.n_q_heads / part.n_kv_heads);
+            part.n_kv_heads = heads;
+            const sattn_shape_class c = sattn_tune_class_of(job.op, &part, 1);
+            if (!job.shape.is_interleaved) /* others are parts with the strides of all */
+                assert_true(sattn_class_key(&c) == sattn_class_key(&jobs.jobs[j].shape_class));
+        }
+    }
+    sattn_tune_jobs_free(&jobs);
+}
+
+/* Each class has its corners, of odd extents. */
+static void test_corners(void **state)
+{
+    (void)state;
+    sattn_tune_jobs jobs = all_jobs();
+    for (size_t j = 0; j < jobs.count; ++j)
+        for (int corner = 0; corner < SATTN_TUNE_CORNERS; ++corner) {
+            const sattn_tune_job *const job = &jobs.jobs[j];
+            sattn_shape s;
+            assert_true(
+                sattn_tune_corner(job, corner, &s)); /* which says that it is of the class */
+            assert_true(s.batch == 1 && s.n_kv_heads <= 2);
+            assert_true(s.n_k % 2 == 1 || job->shape_class.keys_log2 == 1);
+            if (job->shape_class.d_log2 > 1)
+                assert_int_equal(s.d % 2, 1);
+        }
+    sattn_tune_jobs_free(&jobs);
+}
+
+/* Elsewhere inside a class are shapes that are of it; and where queries are few, of them one that
+ * caches hold and one that none does. */
+static void test_inside(void **state)
+{
+    (void)state;
+    sattn_tune_jobs jobs = all_jobs();
+    int n_inside = 0;
+    for (size_t j = 0; j < jobs.count; ++j) {
+        const sattn_tune_job *const job = &jobs.jobs[j];
+        double bytes[SATTN_TUNE_INSIDE] = {0};
+        for (int which = 0; which < SATTN_TUNE_INSIDE; ++which) {
+            sattn_tune_job inside;
+            if (!sattn_tune_inside(job, which, &inside)) /* which says that it is of the class */
+                continue;
+            const sattn_shape *const s = &inside.shape;
+            assert_int_equal(sattn_tune_heads(&inside), s->n_kv_heads);
+            bytes[which] = 4.0 * (double)s->batch * (double)s->n_kv_heads * (double)s->n_k *
+                           (double)(s->d + s->d_v);
+            ++n_inside;
+        }
+        if (job->op == SATTN_OP_fused && job->shape_class.phase != SATTN_PHASE_PREFILL)
+            assert_true(bytes[1] >= 80e6 && bytes[0] < bytes[1]);
+    }
+    assert_true((size_t)n_inside > 3 * jobs.count / 2);
+    sattn_tune_jobs_free(&jobs);
+}
+
+static void test_only_what_is_asked_for(void **state)
+{
+    (void)state;
+    char error[160];
+    const char *const known[] = {"one-key", "array-64"};
+    sattn_tune_options options = defaults();
+    sattn_tune_jobs jobs;
+    assert_true(sattn_name_list_set(&options.shapes, "one-key", known, 2, error, sizeof error));
+    assert_int_equal(sattn_tune_select(&options, usable(), &jobs), SATTN_EXIT_GOOD);
+    assert_int_equal(jobs.count, 1);
+    assert_int_equal(jobs.jobs[0].op, SATTN_OP_fused);
+    sattn_tune_jobs_free(&jobs);
+    assert_true(sattn_name_list_set(&options.shapes, "array-64", known, 2, error, sizeof error));
+    assert_int_equal(sattn_tune_select(&options, usable(), &jobs), SATTN_EXIT_GOOD);
+    assert_int_equal(jobs.count, 2); /* exp and tanh */
+    sattn_tune_jobs_free(&jobs);
+    sattn_tune_options_free(&options);
+}
+
+/* ---- D17 */
+
+static const sattn_kernel *real_kernel;
+
+static void skip_tail(const sattn_fused_args *args)
+{
+    sattn_fused_args less = *args;
+    less.j1 = less.j1 / 16 * 16;
+    less.visible.n_k = less.j1;
+    real_kernel->fn.fused(&less);
+}
+
+static void do_nothing(const sattn_fused_args *args)
+{
+    (void)args;
+}
+
+static sattn_tune_job job_of(const char *shape)
+{
+    return sattn_tune_job_of(SATTN_OP_fused, sattn_shape_by_name(shape), NULL, usable(), 1);
+}
+
+/* The default, and the fakes after it. */
+static void with_fakes(const sattn_tune_job *job, sattn_tune_recipes *recipes,
+                       const sattn_kernel *fakes, size_t n_fakes)
+{
+    char error[256];
+    assert_true(sattn_tune_list_recipes(job, recipes, error, sizeof error));
+    real_kernel = recipes->list[0].kernels[SATTN_OP_fused];
+    assert_non_null(real_kernel);
+    for (size_t f = 0; f < n_fakes; ++f) {
+        recipes->list[1 + f] = (sattn_recipe){.computation = SATTN_COMPUTE_FUSED};
+        recipes->list[1 + f].kernels[SATTN_OP_fused] = &fakes[f];
+    }
+}
+
+static sattn_tune_outcome tune(const sattn_tune_job *job, const sattn_tune_recipes *recipes,
+                               size_t count, double max_error)
+{
+    sattn_tune_outcome outcome;
+    const sattn_tune_setting setting = {.seconds = 0.02, .max_error = max_error, .seed = 1};
+    sattn_tune_run(job, recipes->list, count, &setting, &outcome);
+    return outcome;
+}
+
+/* Whether both fakes are found to be wrong. On a busy machine their first calls may be slow, and
+ * then nobody asks; chosen they are never. */
+static bool are_found_wrong(const sattn_tune_job *job, const sattn_tune_recipes *recipes,
+                            bool by_corner)
+{
+    sattn_tune_outcome outcome = tune(job, recipes, 3, 0);
+    bool all = true;
+    assert_string_equal(outcome.error, "");
+    assert_false(outcome.failed);
+    assert_int_equal(outcome.entry.n_tried, 3);
+    assert_int_equal(outcome.entry.taken, 0);
+    assert_true(outcome.entry.tried[0].is_admitted);
+    for (size_t c = 1; c < 3; ++c) {
+        assert_false(outcome.entry.tried[c].is_admitted);
+        if (outcome.notes[c].verdict == SATTN_TUNE_REJECTED)
+            assert_non_null(strstr(outcome.notes[c].why, "wrong"));
+        all = all && outcome.notes[c].verdict == SATTN_TUNE_REJECTED;
+    }
+    if (all && by_corner) /* right where it is timed */
+        assert_non_null(strstr(outcome.notes[1].why, "corner"));
+    sattn_tune_outcome_free(&outcome);
+    return all;
+}
+
+/* 128 keys have no tail: only a corner of the class shows what is wrong. */
+static void test_wrong_kernel_is_never_chosen(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {"square-128-d64", "vit-b32-50", "one-key"};
+    const sattn_kernel fakes[] = {
+        {.op = SATTN_OP_fused, .name = "sattn_fused_f32_no_tail", .fn = {.fused = skip_tail}},
+        {.op = SATTN_OP_fused, .name = "sattn_fused_f32_nothing", .fn = {.fused = do_nothing}},
+    };
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
+        const sattn_tune_job job = job_of(shapes[s]);
+        sattn_tune_recipes recipes;
+        bool found = false;
+        with_fakes(&job, &recipes, fakes, 2);
+        for (int attempt = 0; attempt < 50 && !found; ++attempt)
+            found = are_found_wrong(&job, &recipes, s == 0);
+        assert_true(found);
+    }
+}
+
+/* Only what is measured to stay within it is admitted, be it the default. */
+static void test_max_error(void **state)
+{
+    (void)state;
+    const sattn_tune_job job = job_of("vit-b32-50");
+    sattn_tune_recipes recipes;
+    char error[256];
+    assert_true(sattn_tune_list_recipes(&job, &recipes, error, sizeof error));
+    sattn_tune_outcome none = tune(&job, &recipes, recipes.count, 1e-6);
+    assert_non_null(strstr(none.error, "nothing was admitted"));
+    assert_false(none.failed); /* not exact enough is not wrong */
+    for (size_t c = 0; c < none.entry.n_tried; ++c) {
+        assert_false(none.entry.tried[c].is_admitted);
+        assert_non_null(strstr(none.notes[c].why, "--max-error"));
+    }
+    sattn_tune_outcome_free(&none);
+    sattn_tune_outcome all = tune(&job, &recipes, recipes.count, 0);
+    const double least = all.entry.tried[0].error;
+    assert_true(least > 0 && least <= all.entry.tried[0].error_bound);
+    sattn_tune_outcome_free(&all);
+    sattn_tune_outcome exact = tune(&job, &recipes, recipes.count, least);
+    assert_string_equal(exact.error, "");
+    assert_true(exact.entry.tried[exact.entry.taken].error <= least);
+    assert_true(exact.entry.max_error >= least && exact.entry.max_error <= least);
+    sattn_tune_outcome_free(&exact);
+}
+
+static bool always(void)
+{
+    return true;
+}
+
+/* Stopped before the first round: a tie, and not complete. */
+static void test_stopped(void **state)
+{
+    (void)state;
+    const sattn_tune_job job = job_of("vit-b32-50");
+    sattn_tune_recipes recipes;
+    sattn_tune_outcome outcome;
+    char error[256];
+    const sattn_tune_setting setting = {.seconds = 60, .is_stopped = always};
+    assert_true(sattn_tune_list_recipes(&job, &recipes, error, sizeof error));
+    sattn_tune_run(&job, recipes.list, recipes.count, &setting, &outcome);
+    assert_string_equal(outcome.error, "");
+    assert_true(!outcome.entry.is_complete && outcome.entry.taken == 0 && outcome.rounds == 0);
+    sattn_tune_outcome_free(&outcome);
+}
+
+/* ---- shapes of --verify */
+
+static bool is_corner(int64_t n)
+{
+    const int64_t below = n - 1;
+    return (n & below) == 0 || (below & (below - 1)) == 0;
+}
+
+static void test_regret_shapes(void **state)
+{
+    (void)state;
+    size_t count, n_named;
+    int of_phase[SATTN_PHASE_ALL] = {0}, of_mask[SATTN_MASK_CLASS_COUNT] = {0};
+    int of_op[SATTN_OP_COUNT] = {0}, strided = 0, groups = 0;
+    const sattn_regret_shape *const shapes = sattn_regret_shapes(&count);
+    const sattn_shape *const named = sattn_shapes(&n_named);
+    assert_true(count >= 40);
+    for (size_t i = 0; i < count; ++i) {
+        const sattn_shape *const s = &shapes[i].shape;
+        const sattn_shape_class c = sattn_tune_class_of(shapes[i].op, s, 1);
+        assert_false(is_corner(s->n_k));
+        assert_true(s->is_array || s->n_q == 1 ||
+                    !is_corner(s->n_q * (s->n_q_heads / s->n_kv_heads)));
+        ++of_op[shapes[i].op];
+        ++of_mask[c.mask];
+        ++of_phase[c.phase];
+        strided += c.is_strided;
+        groups += c.group > 1;
+        for (size_t n = 0; n < n_named; ++n)
+            assert_string_not_equal(s->name, named[n].name);
+        for (size_t other = 0; other < i; ++other)
+            assert_string_not_equal(s->name, shapes[other].shape.name);
+    }
+    assert_true(of_phase[SATTN_PHASE_PREFILL] && of_phase[SATTN_PHASE_FEW_QUERY] &&
+                of_phase[SATTN_PHASE_DECODE]);
+    for (int mask = 0; mask < SATTN_MASK_CLASS_COUNT; ++mask)
+        assert_true(of_mask[mask] > 0);
+    for (int op = 0; op < SATTN_OP_COUNT; ++op)
+        assert_true(of_op[op] > 0);
+    assert_true(strided >= 3 && groups >= 5);
+}
+
+static void test_regret_summary(void **state)
+{
+    (void)state;
+    sattn_regret_row rows[21];
+    memset(rows, 0, sizeof rows);
+    for (int r = 0; r < 21; ++r) {
+        rows[r].is_done = r != 20;
+        rows[r].with.regret = r < 18 ? 0 : 0.01 * r;
+        rows[r].with.beyond = r == 19 ? 0.1 : 0;
+        rows[r].without.regret = 0.01 * (19 - r);
+    }
+    const sattn_regret_run run = {.rows = rows, .count = 21};
+    const sattn_regret_summary with = sattn_regret_summarise(&run, true);
+    assert_int_equal(with.n, 20);
+    assert_int_equal(with.n_beyond, 1);
+    assert_true(fabs(with.median) < 1e-12 && fabs(with.p95 - 0.18) < 1e-12);
+    assert_true(fabs(with.worst - 0.19) < 1e-12 && fabs(with.worst_beyond - 0.1) < 1e-12);
+    const sattn_regret_summary without = sattn_regret_summarise(&run, false);
+    assert_true(fabs(without.median - 0.1) < 1e-12 && fabs(without.worst - 0.19) < 1e-12);
+}
+
+/* ---- the profile in the making */
+
+static const char profile_path[] = "test_tune_profile.json";
+
+/* An entry of `job` with two recipes, the second of them taken. */
+static sattn_tune_outcome made_outcome(const sattn_tune_job *job, bool is_complete,
+                                       double max_error)
+{
+    sattn_tune_recipes recipes;
+    char error[256];
+    sattn_tune_outcome outcome = {.rounds = 20};
+    assert_true(sattn_tune_list_recipes(job, &recipes, error, sizeof error));
+    assert_true(recipes.count >= 2);
+    sattn_tried *const tried = calloc(2, sizeof *tried);
+    assert_non_null(tried);
+    for (size_t c = 0; c < 2; ++c)
+        tried[c] = (sattn_tried){.recipe = recipes.list[c],
+                                 .time_ns = 100 - 10 * (double)c,
+                                 .time_p10_ns = 80,
+                                 .time_p90_ns = 110,
+                                 .samples = 20,
+                                 .error = 1,
+                                 .error_bound = 9,
+                                 .is_admitted = true};
+    snprintf(outcome.shape, sizeof outcome.shape, "%s", job->shape.name);
+    outcome.entry = (sattn_profile_entry){.shape_class = job->shape_class,
+                                          .usable = job->usable,
+                                          .is_complete = is_complete,
+                                          .margin = 0.1,
+                                          .spread = 0.01,
+                                          .max_error = max_error,
+                                          .n_tried = 2,
+                                          .tried = tried,
+                                          .taken = is_complete ? 1 : 0};
+    return outcome;
+}
+
+static void open_store(sattn_tune_store *store, sattn_tune_outcome *outcomes, size_t count)
+{
+    char error[512];
+    sattn_tune_options options = defaults();
+    options.out = profile_path;
+    assert_true(sattn_tune_store_open(store, &options, error, sizeof error));
+    for (size_t o = 0; o < count; ++o)
+        outcomes[o].entry.shape = outcomes[o].shape;
+    store->outcomes = outcomes;
+    store->n_outcomes = count;
+}
+
+static void write_outcome(sattn_tune_outcome outcome)
+{
+    sattn_tune_store store;
+    char error[512];
+    open_store(&store, &outcome, 1);
+    assert_true(sattn_tune_store_write(&store, error, sizeof error));
+    sattn_tune_store_close(&store);
+    sattn_tune_outcome_free(&outcome);
+}
+
+static void test_store_keeps_other_classes(void **state)
+{
+    (void)state;
+    const sattn_tune_job first = job_of("one-key"), second = job_of("vit-b32-50");
+    sattn_tune_store store;
+    remove(profile_path);
+    open_store(&store, NULL, 0);
+    assert_null(store.kept);
+    assert_string_equal(store.note, "");
+    sattn_tune_store_close(&store);
+    write_outcome(made_outcome(&first, true, 0));
+    write_outcome(made_outcome(&second, true, 0));
+    open_store(&store, NULL, 0);
+    assert_non_null(store.kept);
+    const sattn_profile_entry *const entry = sattn_tune_store_find(&store, &first, 0);
+    assert_true(entry && entry->taken == 1 && entry->is_complete && entry->n_tried == 2);
+    assert_non_null(sattn_tune_store_find(&store, &second, 0));
+    assert_null(sattn_tune_store_find(&store, &second, 3)); /* another error was admitted */
+    const sattn_tune_job other = job_of("distilbert-128");
+    assert_null(sattn_tune_store_find(&store, &other, 0));
+    sattn_tune_store_close(&store);
+}
+
+/* What is not complete takes the place of nothing that is. */
+static void test_store_keeps_what_is_complete(void **state)
+{
+    (void)state;
+    const sattn_tune_job job = job_of("one-key");
+    sattn_tune_store store;
+    remove(profile_path);
+    write_outcome(made_outcome(&job, false, 0));
+    open_store(&store, NULL, 0);
+    const sattn_profile_entry *entry = sattn_tune_store_find(&store, &job, 0);
+    assert_true(entry && !entry->is_complete);
+    sattn_tune_store_close(&store);
+    write_outcome(made_outcome(&job, true, 0));
+    write_outcome(made_outcome(&job, false, 0));
+    open_store(&store, NULL, 0);
+    entry = sattn_tune_store_find(&store, &job, 0);
+    assert_true(entry && entry->is_complete);
+    sattn_tune_store_close(&store);
+}
+
+/* A file that cannot be used is said to be replaced, and is. */
+static void test_store_replaces_what_is_stale(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"identity\": {\"schema\": 1}}\n";
+    const sattn_tune_job job = job_of("one-key");
+    sattn_tune_store store;
+    FILE *const file = fopen(profile_path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
+    open_store(&store, NULL, 0);
+    assert_null(store.kept);
+    assert_string_not_equal(store.note, "");
+    sattn_tune_store_close(&store);
+    write_outcome(made_outcome(&job, true, 0));
+    open_store(&store, NULL, 0);
+    assert_non_null(store.kept);
+    assert_string_equal(store.note, "");
+    sattn_tune_store_close(&store);
+    remove(profile_path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_jobs_cover_the_models),
+        cmocka_unit_test(test_every_op_has_jobs),
+        cmocka_unit_test(test_part_is_of_the_class),
+        cmocka_unit_test(test_corners),
+        cmocka_unit_test(test_inside),
+        cmocka_unit_test(test_only_what_is_asked_for),
+        cmocka_unit_test(test_wrong_kernel_is_never_chosen),
+        cmocka_unit_test(test_max_error),
+        cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_regret_shapes),
+        cmocka_unit_test(test_regret_summary),
+        cmocka_unit_test(test_store_keeps_other_classes),
+        cmocka_unit_test(test_store_keeps_what_is_complete),
+        cmocka_unit_test(test_store_replaces_what_is_stale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

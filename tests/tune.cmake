@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+# `simdattn tune` as a user meets it: messages, what it leaves behind, and what becomes of that when it is
+# interrupted, killed, or not alone.
+#
+#   cmake -DPROGRAM=.../simdattn -DWORK=directory -P tune.cmake
+cmake_minimum_required(VERSION 3.20)
+
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+set(profile ${WORK}/profile.json)
+set(environment "")
+
+# run(CODE n [MATCHES text...] [LACKS text...] ARGS arguments...): the command ends with code n, prints each text
+# of the one list and none of the other.
+function(run)
+  cmake_parse_arguments(expect "" "CODE" "MATCHES;LACKS;ARGS" ${ARGN})
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=SATTN_ISA --unset=SATTN_KERNEL --unset=SATTN_LOG
+                          --unset=SATTN_PROFILE --unset=SATTN_PROFILE_STRICT ${environment} ${PROGRAM} ${expect_ARGS}
+                  OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
+  set(output "${out}" PARENT_SCOPE)
+  list(JOIN expect_ARGS " " shown)
+  if(NOT code EQUAL expect_CODE)
+    message(SEND_ERROR "simdattn ${shown}: exit code ${code} instead of ${expect_CODE}\n${out}\n${err}")
+  endif()
+  foreach(text IN LISTS expect_MATCHES)
+    string(FIND "${out}\n${err}" "${text}" at)
+    if(at EQUAL -1)
+      message(SEND_ERROR "simdattn ${shown}: no \"${text}\" in\n${out}\n${err}")
+    endif()
+  endforeach()
+  foreach(text IN LISTS expect_LACKS)
+    string(FIND "${out}\n${err}" "${text}" at)
+    if(NOT at EQUAL -1)
+      message(SEND_ERROR "simdattn ${shown}: \"${text}\" in\n${out}\n${err}")
+    endif()
+  endforeach()
+endfunction()
+
+# The value at a path of `output`, which must be one JSON document.
+function(json variable)
+  string(JSON value ERROR_VARIABLE error GET "${output}" ${ARGN})
+  if(error)
+    message(SEND_ERROR "${ARGN}: ${error} in\n${output}")
+  endif()
+  set(${variable} "${value}" PARENT_SCOPE)
+endfunction()
+
+# The number of entries of a profile, which must be whole.
+function(count_entries variable file)
+  file(READ ${file} text)
+  string(JSON entries ERROR_VARIABLE error LENGTH "${text}" entries)
+  if(error)
+    message(SEND_ERROR "${file} is not whole: ${error}")
+    set(entries 0)
+  endif()
+  set(${variable} ${entries} PARENT_SCOPE)
+endfunction()
+
+# ---- wrong usage
+run(CODE 2 MATCHES "--budgt" "--budget" ARGS tune --budgt 3)
+run(CODE 2 MATCHES "--budget" "expected" ARGS tune --budget 0)
+run(CODE 2 MATCHES "--budget" "expected" ARGS tune --budget nan)
+run(CODE 2 MATCHES "--max-error" "expected" ARGS tune --max-error -1)
+run(CODE 2 MATCHES "--seed" "expected" ARGS tune --seed -1)
+run(CODE 2 MATCHES "no-such-shape" ARGS tune --shape no-such-shape)
+run(CODE 2 MATCHES "chain" "--op" ARGS tune --op chain)
+run(CODE 2 MATCHES "avx51" ARGS tune --isa avx51)
+run(CODE 2 MATCHES "--threads" ARGS tune --threads 0)
+run(CODE 2 MATCHES "a value must follow" ARGS tune --out)
+run(CODE 2 MATCHES "--json" ARGS tune --list --json)
+run(CODE 2 MATCHES "--fresh" ARGS tune --verify --fresh)
+run(CODE 2 MATCHES "no/such/place" ARGS tune --shape one-key --out no/such/place/profile.json)
+run(CODE 3 MATCHES "nothing was tuned" ARGS tune --op exp --shape one-key)
+run(CODE 3 MATCHES "no profile to verify" ARGS tune --verify --out ${profile})
+run(CODE 3 MATCHES "no shape" ARGS tune --verify --op exp --shape p-90x90-d64 --out ${profile})
+run(CODE 0 MATCHES "usage" "--max-error" ARGS tune --help)
+set(environment SATTN_KERNEL=sattn_fused_f32_scalar)
+run(CODE 2 MATCHES "SATTN_KERNEL" "unset" ARGS tune --shape one-key --out ${profile})
+set(environment "")
+run(CODE 0 MATCHES "models and decode" "llama3-8b-384" "single steps" "exp, array-64" "interleaved" ARGS tune --list)
+run(CODE 0 MATCHES "d-1x330-d64" ARGS tune --verify --list)
+
+# ---- one class: what is said, and what is written
+run(CODE 0 MATCHES "one-key" "1 of 1 classes finished" "The profile is ${profile}" "./run explain --shape one-key"
+    ARGS tune --shape one-key --budget 20 --out ${profile})
+count_entries(entries ${profile})
+file(READ ${profile} output)
+json(complete entries 0 complete)
+json(class entries 0 class)
+json(admitted entries 0 candidates 0 admitted)
+json(cpu identity cpu_name)
+if(NOT entries EQUAL 1 OR NOT complete STREQUAL "ON" OR NOT admitted STREQUAL "ON" OR NOT class MATCHES "^attention decode")
+  message(SEND_ERROR "not a finished entry: ${output}")
+endif()
+file(GLOB leftovers ${profile}?*)
+if(leftovers)
+  message(SEND_ERROR "temporary files were left: ${leftovers}")
+endif()
+
+# ---- what is finished is kept, measured again only if that is asked for, and not kept for another error
+run(CODE 0 MATCHES "from the file" ARGS tune --shape one-key --budget 20 --out ${profile})
+run(CODE 0 LACKS "from the file" ARGS tune --shape one-key --budget 20 --fresh --out ${profile})
+run(CODE 0 LACKS "from the file" ARGS tune --shape one-key --budget 20 --max-error 1e6 --out ${profile})
+run(CODE 0 MATCHES "from the file" ARGS tune --shape one-key --budget 20 --max-error 1e6 --out ${profile})
+run(CODE 0 MATCHES "nothing was admitted" "--max-error is 1e-06" ARGS tune --shape vit-b32-50 --budget 1 --max-error 1e-6
+    --out ${WORK}/strict.json)
+run(CODE 0 LACKS "from the file" ARGS tune --shape array-64 --op exp --budget 20 --out ${profile})
+count_entries(entries ${profile})
+if(NOT entries EQUAL 2)
+  message(SEND_ERROR "${entries} entries where a second class was added")
+endif()
+
+# ---- one document, for a class that takes longer than it is given
+run(CODE 0 ARGS tune --shape gpt-small-64 --budget 0.001 --out ${WORK}/short.json --json)
+foreach(key IN ITEMS profile seconds budget max_error seed interrupted coverage)
+  json(value ${key})
+endforeach()
+json(context context simdattn_cpu_model)
+json(state classes 0 state)
+json(taken classes 0 taken)
+json(complete classes 0 complete)
+json(verdict classes 0 candidates 0 verdict)
+if(NOT state STREQUAL "run" OR NOT taken EQUAL 0 OR NOT complete STREQUAL "OFF" OR NOT verdict STREQUAL "admitted")
+  message(SEND_ERROR "unexpected document: ${output}")
+endif()
+run(CODE 0 MATCHES "not finished" "goes on with the rest" ARGS tune --shape gpt-small-64 --budget 0.001
+    --out ${WORK}/short.json)
+
+# ---- where the library looks; and calls take what is there
+set(environment XDG_CONFIG_HOME=${WORK}/config)
+run(CODE 0 MATCHES "${WORK}/config/simdattn/profile.json" "read it at their first call" ARGS tune --shape one-key --budget 20)
+count_entries(entries ${WORK}/config/simdattn/profile.json)
+set(environment SATTN_PROFILE=${WORK}/named.json)
+run(CODE 0 MATCHES "${WORK}/named.json" LACKS "warning" ARGS tune --shape one-key --budget 20)
+count_entries(entries ${WORK}/named.json)
+set(environment "")
+
+# ---- what another build has measured is not kept
+file(READ ${profile} text)
+string(REGEX REPLACE "\"kernel_hash\": \"[^\"]*\"" "\"kernel_hash\": \"0123456789abcdef\"" text "${text}")
+file(WRITE ${WORK}/stale.json "${text}")
+run(CODE 0 MATCHES "starting over" "kernel_hash" LACKS "from the file" ARGS tune --shape one-key --budget 20
+    --out ${WORK}/stale.json)
+run(CODE 0 MATCHES "from the file" LACKS "starting over" ARGS tune --shape one-key --budget 20 --out ${WORK}/stale.json)
+
+# ---- what a profile is worth
+run(CODE 0 MATCHES "d-1x330-d64" "with profile" "without profile" "median" ARGS tune --verify --shape d-1x330-d64,exp-700
+    --budget 0.5 --out ${profile})
+run(CODE 0 ARGS tune --verify --shape exp-700 --budget 0.5 --out ${profile} --json)
+foreach(key IN ITEMS median p95 worst beyond_noise worst_beyond_noise)
+  json(value with_profile ${key})
+  json(value without_profile ${key})
+endforeach()
+json(name shapes 0 shape)
+json(regret shapes 0 with_profile regret)
+if(NOT name STREQUAL "exp-700" OR NOT regret MATCHES "^[0-9]")
+  message(SEND_ERROR "unexpected document: ${output}")
+endif()
+
+# ---- interrupted: what is finished is kept; killed: the file is whole
+find_program(shell sh)
+set(interrupt [[
+signal=$1 file=$2
+shift 2
+"$@" &
+for tenth in $(seq 1200); do
+  [ -e "$file" ] && break
+  sleep 0.1
+done
+kill -s "$signal" $!
+wait $!
+]])
+if(shell)
+  foreach(signal IN ITEMS TERM KILL)
+    set(file ${WORK}/${signal}.json)
+    execute_process(COMMAND ${shell} -c "${interrupt}" sh ${signal} ${file} ${PROGRAM} tune --budget 600 --out ${file}
+                    OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
+    if(NOT EXISTS ${file})
+      message(SEND_ERROR "SIG${signal}: nothing was written\n${out}\n${err}")
+      continue()
+    endif()
+    count_entries(entries ${file})
+    if(entries EQUAL 0)
+      message(SEND_ERROR "SIG${signal}: no entry in ${file}\n${out}\n${err}")
+    endif()
+    if(signal STREQUAL "TERM" AND NOT (code EQUAL 143 AND out MATCHES "interrupted" AND out MATCHES "goes on with the rest"))
+      message(SEND_ERROR "SIGTERM: code ${code}\n${out}\n${err}")
+    endif()
+    run(CODE 0 LACKS "starting over" ARGS tune --budget 0.001 --out ${file})
+    count_entries(after ${file})
+    if(after LESS entries)
+      message(SEND_ERROR "SIG${signal}: ${entries} entries became ${after}")
+    endif()
+  endforeach()
+
+  # ---- two at once, again and again: each time the file is whole, and one of theirs
+  set(file ${WORK}/both.json)
+  foreach(time RANGE 1 5)
+    execute_process(COMMAND ${PROGRAM} tune --shape one-key --fresh --budget 20 --out ${file}
+                    COMMAND ${PROGRAM} tune --shape array-64 --fresh --budget 20 --out ${file}
+                    RESULTS_VARIABLE codes OUTPUT_QUIET ERROR_VARIABLE err)
+    if(NOT codes STREQUAL "0;0")
+      message(SEND_ERROR "two tuners at once: ${codes}\n${err}")
+    endif()
+    count_entries(entries ${file})
+    if(entries EQUAL 0)
+      message(SEND_ERROR "two tuners at once left no entry")
+    endif()
+  endforeach()
+  run(CODE 0 LACKS "starting over" ARGS tune --shape one-key --budget 20 --out ${file})
+endif()
