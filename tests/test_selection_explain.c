@@ -72,8 +72,7 @@ static void test_without_profile(void **state)
 {
     (void)state;
     static const int64_t shapes[][4] = {{1, 1, 1, 100}, {2, 1, 197, 197}, {1, 4, 5, 64}};
-    const sattn_options plans[] = {
-        {0}, {.plan = "chain"}, {.kernels = scalar_fused}, {.isa = "scalar"}};
+    const sattn_options plans[] = {{0}, {.plan = "chain"}, {.kernels = scalar_fused}};
     for (size_t s = 0; s < COUNT(shapes); ++s)
         for (size_t p = 0; p < COUNT(plans); ++p) {
             const sattn_attention_args a =
@@ -101,6 +100,7 @@ static void test_reasons(void **state)
                         ranges = {.key_splits = 2};
     sattn_explanation *const e = explain(&a, NULL), *const by_cap = explain(&a, &capped),
                              *const by_name = explain(&a, &named);
+    check(by_cap, plan_kernels(&a, &capped));
     for (size_t i = 0; i < count; ++i) {
         char features[160];
         if (rows[i].op != SATTN_OP_fused)
