@@ -7,6 +7,7 @@
 #include "bench/tune/tune_corners.h"
 #include "bench/tune/tune_store.h"
 #include "bench/verbs.h"
+#include "dispatch/override.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -24,7 +25,9 @@ static sattn_tune_options defaults(void)
 
 static sattn_features usable(void)
 {
-    return sattn_cpu_this()->usable;
+    sattn_overrides overrides;
+    assert_int_equal(sattn_overrides_get(NULL, &overrides), SATTN_OK);
+    return overrides.usable;
 }
 
 static sattn_tune_jobs all_jobs(void)
