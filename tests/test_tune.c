@@ -295,7 +295,7 @@ static void test_fast_on_one_shape_is_not_chosen(void **state)
     fast_kernel = real_kernel;
     with_fakes(&job, &recipes, &fake, 1);
     if (fast_kernel == real_kernel)
-        skip(); /* no vectors here */
+        return; /* no vectors here, and so nothing that is faster */
     for (int attempt = 0; attempt < 10 && !is_seen; ++attempt) {
         sattn_tune_outcome outcome;
         const sattn_tune_setting setting = {.seconds = 20, .seed = 1}; /* it ends long before */
