@@ -474,7 +474,8 @@ static void test_too_much(void **state)
     memset(text, '[', size);
     assert_null(read_text(text, size, &here));
     assert_non_null(strstr(remark, "levels deep"));
-    memcpy(text, "\"\\\"[\",", 6);
+    static const char begin[] = {'"', '\\', '"', '[', '"', ','};
+    memcpy(text, begin, sizeof begin);
     assert_null(read_text(text, size, &here));
     assert_non_null(strstr(remark, "levels deep"));
     assert_null(read_text("[[[[[[[[[[[[[[[[[", 17, &here));

@@ -230,29 +230,42 @@ _Noreturn static void write_on(int n)
             _exit(1);
 }
 
-static pid_t start_writer(int n)
+static const int sizes[2] = {3, 40};
+static pid_t writers[2]; /* 0: none runs */
+
+static void start_writer(int which)
 {
     fflush(NULL);
-    const pid_t writer = fork();
-    if (writer == 0)
-        write_on(n);
-    assert_true(writer > 0);
-    return writer;
+    writers[which] = fork();
+    if (writers[which] == 0)
+        write_on(sizes[which]);
+    assert_true(writers[which] > 0);
 }
 
-static void kill_writer(pid_t writer)
+/* Whether it was still at work: it has no reason to stop. */
+static bool kill_writer(int which)
 {
-    int status;
+    int status = 0;
     char partial[PATH_SIZE + 32];
-    assert_int_equal(kill(writer, SIGKILL), 0);
-    assert_int_equal(waitpid(writer, &status, 0), writer);
-    assert_true(WIFSIGNALED(status)); /* it had no reason to stop */
+    const pid_t writer = writers[which];
+    writers[which] = 0;
+    if (writer <= 0 || kill(writer, SIGKILL) != 0 || waitpid(writer, &status, 0) != writer)
+        return false;
     snprintf(partial, sizeof partial, "%s.partial-%ld", path, (long)writer);
     remove(partial);
+    return WIFSIGNALED(status);
+}
+
+static int kill_writers(void **state)
+{
+    (void)state;
+    kill_writer(0);
+    kill_writer(1);
+    return 0;
 }
 
 /* Every profile that is read is all of one of the two. */
-static void check_whole(const int sizes[2])
+static void check_whole(void)
 {
     char remark[SATTN_PROFILE_REMARK];
     size_t n;
@@ -271,30 +284,32 @@ static void test_writers_that_are_killed(void **state)
 {
     (void)state;
     enum { ROUNDS = 40, READS = 5 };
-    static const int sizes[2] = {3, 40};
-    pid_t writers[2] = {start_writer(sizes[0]), start_writer(sizes[1])};
+    start_writer(0);
+    start_writer(1);
     const struct timespec moment = {.tv_nsec = 1000000};
-    while (access(path, F_OK) != 0)
+    while (access(path, F_OK) != 0) {
+        assert_int_equal(waitpid(-1, NULL, WNOHANG), 0);
         nanosleep(&moment, NULL);
+    }
     for (int round = 0; round < ROUNDS; ++round) {
         for (int i = 0; i < READS; ++i)
-            check_whole(sizes);
+            check_whole();
         const struct timespec pause = {.tv_nsec = 100000 * (round % 10)};
         nanosleep(&pause, NULL);
-        kill_writer(writers[round % 2]);
-        check_whole(sizes);
-        writers[round % 2] = start_writer(sizes[round % 2]);
+        assert_true(kill_writer(round % 2));
+        check_whole();
+        start_writer(round % 2);
     }
-    kill_writer(writers[0]);
-    kill_writer(writers[1]);
-    check_whole(sizes);
+    assert_true(kill_writer(0));
+    assert_true(kill_writer(1));
+    check_whole();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cannot_write),
-        cmocka_unit_test(test_writers_that_are_killed),
+        cmocka_unit_test_teardown(test_writers_that_are_killed, kill_writers),
         cmocka_unit_test(test_back_again),
         cmocka_unit_test(test_home),
     };

@@ -55,7 +55,7 @@ static sattn_race_window time_window(void *context, size_t candidate)
         window.ns *= 2;
     if (m->windows == 0)
         window.ns += m->cold;
-    m->now += window.ns * WINDOW_CALLS;
+    m->now += window.ns * (double)WINDOW_CALLS;
     ++m->windows;
     ++m->timed[candidate];
     return window;

@@ -39,12 +39,14 @@ static size_t chosen_recipe(const sattn_regret_run *run, sattn_regret_row *row,
     return r < recipes->count ? r : 0;
 }
 
-static sattn_regret regret_of(const sattn_recipe *recipe, const sattn_race_lane *lane, double best)
+static sattn_regret regret_of(const sattn_recipe *recipe, const sattn_race_lane *lane,
+                              const sattn_race_lane *best)
 {
-    sattn_regret regret = {.recipe = *recipe,
-                           .time_ns = lane->time_ns.median,
-                           .regret = lane->behind.median / best - 1,
-                           .noise = sattn_race_spread(&lane->behind)};
+    sattn_regret regret = {
+        .recipe = *recipe,
+        .time_ns = lane->time_ns.median,
+        .regret = lane->behind.median / best->behind.median - 1,
+        .noise = fmax(sattn_race_spread(&lane->behind), sattn_race_spread(&best->behind))};
     if (sattn_race_is_clear(&lane->behind))
         regret.beyond = lane->behind.median - 1 - regret.noise;
     return regret;
@@ -53,12 +55,12 @@ static sattn_regret regret_of(const sattn_recipe *recipe, const sattn_race_lane 
 static void take_race(sattn_regret_row *row, const sattn_tune_field *field, const int *lane_of,
                       size_t chosen, const sattn_race_result *race)
 {
-    double best = (double)INFINITY;
+    const sattn_race_lane *best = &race->lanes[race->winner];
     for (size_t c = 0; c < field->count; ++c) {
         const sattn_race_lane *const lane = lane_of[c] < 0 ? NULL : &race->lanes[lane_of[c]];
-        if (!lane || !(lane->behind.median < best))
+        if (!lane || !(lane->behind.median <= best->behind.median))
             continue;
-        best = lane->behind.median;
+        best = lane;
         row->best = field->list[c].recipe;
     }
     row->with = regret_of(&field->list[chosen].recipe, &race->lanes[lane_of[chosen]], best);

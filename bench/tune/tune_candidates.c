@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * tune_candidates.c: opens, verifies and judges candidates. */
+ * tune_candidates.c: recipes, and the shape that they are timed on, made ready for calls. */
 #include "bench/tune/tune_candidates.h"
 
-#include "bench/measure/clock.h"
-#include "bench/tune/tune_corners.h"
-
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* On each of three shapes; tails are at the ends of rows and tiles, which are compared anyway. */
 enum { SAMPLED_ROWS = 4 };
-
-/* What takes so many times as long as one that is admitted is out of the question. */
-static const double slow_factor = 1.4;
-
-/* Of a call that takes so long of the default, which uses vectors, no scalar sibling is made. */
-static const double long_call_ns = 1e6;
-
-/* First calls of a candidate may take so long in any case, and longer ones are not made again. */
-static const double least_probing_ns = 1e5, most_probing_ns = 2e7;
 
 /* ---- a candidate */
 
@@ -73,8 +60,8 @@ static bool make_candidate(const sattn_tune_job *job, const sattn_recipe *recipe
 
 /* ---- the shape that is timed */
 
-static bool open_workload(sattn_workload *workload, const sattn_bench_task *task,
-                          const sattn_shape *shape, char *error, size_t error_size)
+bool sattn_tune_open_workload(sattn_workload *workload, const sattn_bench_task *task,
+                              const sattn_shape *shape, char *error, size_t error_size)
 {
     const sattn_workload_request request = {.shape = shape,
                                             .data = sattn_data_default(shape),
@@ -91,17 +78,19 @@ static bool open_timed(sattn_tune_field *field, char *error, size_t error_size)
     const int64_t heads = sattn_tune_heads(job);
     const int64_t group = job->shape.n_q_heads / job->shape.n_kv_heads;
     sattn_shape shape = job->shape;
-    shape.batch = 1;
+    if (!job->is_whole)
+        shape.batch = 1;
     if (!shape.is_interleaved) {
         shape.n_kv_heads = heads;
         shape.n_q_heads = heads * group;
     }
-    if (heads * group != job->shape.batch * job->shape.n_q_heads)
+    if (!job->is_whole && heads * group != job->shape.batch * job->shape.n_q_heads)
         snprintf(field->part, sizeof field->part, "%lld of %lld heads", (long long)(heads * group),
                  (long long)(job->shape.batch * job->shape.n_q_heads));
-    if (!open_workload(&field->workload, job->task, &shape, error, error_size))
+    if (!sattn_tune_open_workload(&field->workload, job->task, &shape, error, error_size))
         return false;
-    field->args = sattn_workload_part(&field->workload, heads, shape.n_q);
+    field->args = job->is_whole ? field->workload.args
+                                : sattn_workload_part(&field->workload, heads, shape.n_q);
     return true;
 }
 
@@ -131,212 +120,4 @@ void sattn_tune_field_close(sattn_tune_field *field)
     free(field->list);
     sattn_workload_close(&field->workload);
     *field = (sattn_tune_field){0};
-}
-
-/* ---- verdicts */
-
-static void reject(sattn_tune_candidate *candidate, const char *what, const char *why)
-{
-    candidate->verdict = SATTN_TUNE_REJECTED;
-    snprintf(candidate->why, sizeof candidate->why, "%s%.200s", what, why);
-}
-
-static void reject_wrong(sattn_tune_candidate *candidate, const char *where)
-{
-    char why[SATTN_TUNE_WHY];
-    sattn_verify_describe(&candidate->verified, why, sizeof why);
-    candidate->verdict = SATTN_TUNE_REJECTED;
-    snprintf(candidate->why, sizeof candidate->why, "wrong%s: %.200s", where, why);
-}
-
-static bool open_call(const sattn_tune_job *job, sattn_tune_candidate *candidate,
-                      const sattn_workload *workload, const sattn_attention_args *args,
-                      int64_t *cursor, sattn_bench_call *call)
-{
-    char why[SATTN_TUNE_WHY];
-    const sattn_bench_request request = {.workload = workload,
-                                         .args = args,
-                                         .variant = &candidate->variant,
-                                         .threads = job->threads,
-                                         .cursor = cursor,
-                                         .profile = candidate->profile};
-    if (sattn_bench_call_open(call, &request, why, sizeof why))
-        return true;
-    reject(candidate, "refused: ", why);
-    return false;
-}
-
-/* Every byte of the output becomes part of a NaN: what a kernel leaves out shows. */
-static void poison_output(const sattn_workload *workload, const sattn_bench_task *task)
-{
-    size_t bytes;
-    void *const output = sattn_workload_piece(workload, 0, task->output, &bytes);
-    memset(output, 0xff, bytes);
-}
-
-/* One call; false where it is refused. */
-static bool make_call(sattn_tune_candidate *candidate, sattn_bench_call *call)
-{
-    poison_output(call->workload, call->task);
-    sattn_bench_call_run(call);
-    if (call->status != SATTN_OK)
-        reject(candidate, "refused: ", sattn_last_error());
-    return call->status == SATTN_OK;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Whether it is worth another first call: a slow one is known as such soon. */
-static bool goes_on(const sattn_tune_field *field, const sattn_tune_candidate *candidate)
-{
-    const sattn_tune_candidate *const standard = &field->list[0];
-    const double allowed = 1.5 * standard->probing_ns;
-    return candidate->n_probes < SATTN_TUNE_PROBES && candidate->probing_ns < most_probing_ns &&
-           (candidate == standard ||
-            candidate->probing_ns < (allowed > least_probing_ns ? allowed : least_probing_ns));
-}
-
-static void probe(sattn_tune_field *field, sattn_tune_candidate *candidate)
-{
-    const sattn_tune_candidate *const standard = &field->list[0];
-    if (standard->probe_ns[0] > long_call_ns && candidate->variant.needs == SATTN_ISA_SCALAR &&
-        standard->variant.needs != SATTN_ISA_SCALAR) {
-        candidate->verdict = SATTN_TUNE_TOO_SLOW;
-        snprintf(candidate->why, sizeof candidate->why,
-                 "scalar: not tried where the default's vectors take %.1f ms",
-                 standard->probe_ns[0] * 1e-6);
-        return;
-    }
-    if (!open_call(field->job, candidate, &field->workload, &field->args, &field->cursor,
-                   &candidate->call))
-        return;
-    do {
-        const int64_t begin = sattn_now_ns();
-        if (!make_call(candidate, &candidate->call))
-            return;
-        const double ns = (double)(sattn_now_ns() - begin);
-        candidate->probe_ns[candidate->n_probes++] = ns;
-        candidate->probing_ns += ns;
-    } while (goes_on(field, candidate));
-    qsort(candidate->probe_ns, (size_t)candidate->n_probes, sizeof *candidate->probe_ns, by_number);
-}
-
-/* Compares what the call left, beside what was compared before. */
-static bool verify_call(sattn_tune_candidate *candidate, const sattn_bench_call *call,
-                        const char *where)
-{
-    const char *why = "";
-    if (call->task->verify(&call->args, &candidate->variant, &candidate->verified, &why) !=
-        SATTN_OK)
-        reject(candidate, "cannot be verified: ", why);
-    else if (!sattn_verify_passed(&candidate->verified))
-        reject_wrong(candidate, where);
-    return candidate->verdict == SATTN_TUNE_PENDING;
-}
-
-static void verify_timed(sattn_tune_candidate *candidate)
-{
-    if (make_call(candidate, &candidate->call))
-        verify_call(candidate, &candidate->call, "");
-}
-
-static void verify_corner(const sattn_tune_field *field, const sattn_workload *corner,
-                          sattn_tune_candidate *candidate)
-{
-    sattn_bench_call call;
-    int64_t cursor = 0;
-    if (!open_call(field->job, candidate, corner, &corner->args, &cursor, &call))
-        return;
-    if (make_call(candidate, &call))
-        verify_call(candidate, &call, " at a corner of its class");
-    sattn_bench_call_close(&call);
-}
-
-/* Everything that an oracle has to say of a candidate. */
-static void verify(const sattn_tune_field *field, const sattn_workload *corners,
-                   sattn_tune_candidate *candidate, double max_error)
-{
-    verify_timed(candidate);
-    for (int corner = 0; corner < SATTN_TUNE_CORNERS; ++corner)
-        if (candidate->verdict == SATTN_TUNE_PENDING && corners[corner].arena)
-            verify_corner(field, &corners[corner], candidate);
-    if (candidate->verdict != SATTN_TUNE_PENDING)
-        return;
-    const double error = candidate->verified.worst_error;
-    candidate->verdict = SATTN_TUNE_ADMITTED;
-    if (max_error > 0 && !(error <= max_error)) {
-        candidate->verdict = SATTN_TUNE_REJECTED;
-        snprintf(candidate->why, sizeof candidate->why,
-                 "not exact enough: error %.3g, --max-error is %.3g", error, max_error);
-    }
-}
-
-static bool open_corners(const sattn_tune_job *job, sattn_workload *corners)
-{
-    char error[SATTN_TUNE_WHY];
-    bool good = true;
-    for (int corner = 0; corner < SATTN_TUNE_CORNERS; ++corner) {
-        sattn_shape shape;
-        corners[corner] = (sattn_workload){0};
-        if (good && sattn_tune_corner(job, corner, &shape))
-            good = open_workload(&corners[corner], job->task, &shape, error, sizeof error);
-    }
-    return good;
-}
-
-/* The next that has no verdict, fastest first; NULL: there is none. */
-static sattn_tune_candidate *next_pending(sattn_tune_field *field)
-{
-    sattn_tune_candidate *next = NULL;
-    for (size_t c = 0; c < field->count; ++c) {
-        sattn_tune_candidate *const candidate = &field->list[c];
-        if (candidate->verdict == SATTN_TUNE_PENDING &&
-            (!next || candidate->probe_ns[0] < next->probe_ns[0]))
-            next = candidate;
-    }
-    return next;
-}
-
-/* Whether it is out of the question beside one that is admitted. */
-static bool is_too_slow(sattn_tune_candidate *candidate, const sattn_tune_candidate *admitted)
-{
-    const double ratio = admitted ? candidate->probe_ns[0] / admitted->probe_ns[0] : 1;
-    if (ratio <= slow_factor)
-        return false;
-    candidate->verdict = SATTN_TUNE_TOO_SLOW;
-    snprintf(candidate->why, sizeof candidate->why,
-             "%.1f times as slow as another in its first calls", ratio);
-    return true;
-}
-
-bool sattn_tune_admit(sattn_tune_field *field, double max_error)
-{
-    sattn_workload corners[SATTN_TUNE_CORNERS];
-    const sattn_tune_candidate *fastest = NULL;
-    const bool good = open_corners(field->job, corners);
-    for (size_t c = 0; good && c < field->count; ++c) {
-        sattn_verify_result_init(&field->list[c].verified);
-        probe(field, &field->list[c]);
-    }
-    if (good && field->count > 0 && field->list[0].verdict == SATTN_TUNE_PENDING)
-        verify(field, corners, &field->list[0], max_error); /* the default, however slow */
-    if (good && field->list[0].verdict == SATTN_TUNE_ADMITTED)
-        fastest = &field->list[0];
-    for (sattn_tune_candidate *next; good && (next = next_pending(field));) {
-        if (!is_too_slow(next, fastest))
-            verify(field, corners, next, max_error);
-        if (next->verdict == SATTN_TUNE_ADMITTED &&
-            (!fastest || next->probe_ns[0] < fastest->probe_ns[0]))
-            fastest = next;
-    }
-    for (size_t c = 0; c < field->count; ++c)
-        if (field->list[c].verdict != SATTN_TUNE_ADMITTED)
-            sattn_bench_call_close(&field->list[c].call);
-    for (int corner = 0; corner < SATTN_TUNE_CORNERS; ++corner)
-        sattn_workload_close(&corners[corner]);
-    return good;
 }

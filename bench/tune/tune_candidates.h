@@ -53,8 +53,16 @@ bool sattn_tune_field_open(sattn_tune_field *field, const sattn_tune_job *job,
                            const sattn_recipe *recipes, size_t count, char *error,
                            size_t error_size);
 
+/* A shape's tensors, for a task. */
+bool sattn_tune_open_workload(sattn_workload *workload, const sattn_bench_task *task,
+                              const sattn_shape *shape, char *error, size_t error_size);
+
 /* Gives every candidate its verdict. max_error as in the options. False: no memory for a corner. */
 bool sattn_tune_admit(sattn_tune_field *field, double max_error);
+
+/* Admits all of them: they have been verified on other shapes of the class. False: one is refused.
+ */
+bool sattn_tune_trust(sattn_tune_field *field);
 
 void sattn_tune_field_close(sattn_tune_field *field);
 

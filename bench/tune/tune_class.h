@@ -30,6 +30,7 @@ typedef struct sattn_tune_outcome {
     sattn_stat gain;           /* time of the default over that of what was taken; n 0: not known */
     char shape[96];            /* that was measured: entry.shape */
     int rounds;
+    char kept[256];  /* why the default was kept although another was faster, or "" */
     bool failed;     /* the default is wrong or refused: a broken build */
     char error[256]; /* why there is no entry, or "" */
 } sattn_tune_outcome;

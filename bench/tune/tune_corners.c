@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tune_corners.c: the least and the greatest odd extent of each bucket. */
+ * tune_corners.c: the least and the greatest odd extent of each bucket, and some between. */
 #include "bench/tune/tune_corners.h"
 
 /* Of a bucket (2^(log2 - 1), 2^log2]: odd, where there is an odd number in it. */
@@ -16,6 +16,9 @@ static int64_t most_of(int log2)
 
 /* An oracle takes long for long rows. */
 enum { LONG_KEYS_LOG2 = 12 };
+
+/* Of shapes inside a class with few queries: no cache holds so many bytes of K and V. */
+static const double beyond_caches = 80e6;
 
 /* Rows of each head so that those of a group are in their bucket and of the phase; odd if that can
  * be. */
@@ -60,4 +63,48 @@ bool sattn_tune_corner(const sattn_tune_job *job, int corner, sattn_shape *shape
     }
     const sattn_shape_class of_corner = sattn_tune_class_of(job->op, shape, job->threads);
     return sattn_class_key(&of_corner) == sattn_class_key(c);
+}
+
+/* ---- inside */
+
+/* So far up its bucket, whose lower end is half its upper one. */
+static int64_t within(int log2, double part)
+{
+    const double top = (double)((int64_t)1 << log2);
+    const int64_t n = (int64_t)(top * (1 + part) / 2);
+    return n > least_of(log2) ? n : least_of(log2);
+}
+
+static void fill_inside(const sattn_shape_class *c, bool is_few, bool is_large, sattn_shape *s)
+{
+    const int64_t n_group = s->n_q_heads / s->n_kv_heads;
+    s->n_k = within(c->keys_log2, is_large ? 0.75 : 0.3);
+    if (!is_few) { /* few rows with many keys, and the other way round */
+        const int64_t rows = within(c->rows_log2, is_large ? 0.3 : 0.75) / n_group;
+        s->n_q = rows > 1 ? rows : 1;
+    }
+    s->batch = 1;
+    if (is_few && is_large) {
+        const double bytes = 4.0 * (double)s->n_kv_heads * (double)s->n_k * (double)(s->d + s->d_v);
+        s->batch += (int64_t)(beyond_caches / bytes);
+    } else if (!s->is_interleaved) {
+        s->n_kv_heads = s->n_kv_heads < 2 ? 1 : 2;
+        s->n_q_heads = s->n_kv_heads * n_group;
+    }
+}
+
+bool sattn_tune_inside(const sattn_tune_job *job, int which, sattn_tune_job *inside)
+{
+    const sattn_shape_class *const c = &job->shape_class;
+    sattn_shape *const s = &inside->shape;
+    *inside = *job;
+    inside->is_whole = true;
+    if (s->is_array) {
+        s->n_k = within(c->keys_log2, which == 1 ? 0.75 : 0.3);
+    } else {
+        const bool is_few = c->phase != SATTN_PHASE_PREFILL && c->call == SATTN_CALL_ATTENTION;
+        fill_inside(c, is_few, which == 1, s);
+    }
+    const sattn_shape_class of_it = sattn_tune_class_of(job->op, s, job->threads);
+    return sattn_class_key(&of_it) == sattn_class_key(c);
 }

@@ -49,6 +49,8 @@ sattn_shape_class sattn_tune_class_of(sattn_op op, const sattn_shape *shape, int
 int64_t sattn_tune_heads(const sattn_tune_job *job)
 {
     const sattn_shape *const s = &job->shape;
+    if (job->is_whole)
+        return s->n_kv_heads;
     const double keys = (double)s->n_k * (double)(s->d + s->d_v) * (s->causal ? 0.5 : 1);
     const double rows = (double)s->n_q * (double)(s->n_q_heads / s->n_kv_heads);
     const bool is_prefill = job->shape_class.phase == SATTN_PHASE_PREFILL;
@@ -66,7 +68,8 @@ static sattn_status list_recipes(sattn_recipe_list *list, const sattn_tune_job *
         return sattn_list_array_recipes(list, job->op, job->shape.n_k, &options);
     const sattn_workload whole = {.shape = job->shape, .args = sattn_workload_args(&job->shape)};
     const sattn_attention_args args =
-        sattn_workload_part(&whole, sattn_tune_heads(job), job->shape.n_q);
+        job->is_whole ? whole.args
+                      : sattn_workload_part(&whole, sattn_tune_heads(job), job->shape.n_q);
     return sattn_list_recipes(list, job->shape_class.call, &args, &options);
 }
 

@@ -31,7 +31,8 @@ typedef struct sattn_tune_job {
     const char *isa;       /* cap of its calls, NULL: none but that of the environment */
     sattn_features usable; /* under the cap */
     int threads;
-    int n_shapes; /* named ones of this class, of its tier */
+    bool is_whole; /* all of the shape is measured, however long a call takes */
+    int n_shapes;  /* named ones of this class, of its tier */
 } sattn_tune_job;
 
 typedef struct sattn_tune_jobs {

@@ -85,6 +85,7 @@ static json_t *class_object(const sattn_tune_session *session, size_t j)
     json_object_set_new(object, "named_shapes", json_integer(job->n_shapes));
     sattn_result_text(object, "state", states[session->states[j]]);
     sattn_result_text(object, "error", session->outcomes[j].error);
+    sattn_result_text(object, "kept_because", session->outcomes[j].kept);
     if (entry)
         add_entry(object, entry, &session->outcomes[j]);
     return object;

@@ -44,6 +44,8 @@ static const char *note_of(const sattn_tune_session *session, size_t job,
         return "from the file";
     if (entry->taken > 0)
         return entry->tried[0].is_admitted ? "" : "the default is not exact enough";
+    if (*session->outcomes[job].kept)
+        return "default kept";
     return entry->is_tie ? "tie, default kept" : "default is the fastest";
 }
 
@@ -95,6 +97,8 @@ static void set_entry(sattn_table *table, const sattn_tune_session *session, siz
 static void print_rejected(const sattn_tune_outcome *outcome)
 {
     char name[SATTN_RECIPE_NAME];
+    if (*outcome->kept)
+        printf("    %s\n", outcome->kept);
     for (size_t c = 0; c < outcome->entry.n_tried; ++c) {
         if (outcome->notes[c].verdict != SATTN_TUNE_REJECTED)
             continue;

@@ -19,7 +19,7 @@ sattn_dispatch_defect(race_budget_ignored ${race}
 sattn_dispatch_defect(race_default_drops_out ${race}
   FROM [[c == incumbent || c == leader || !(clear]] TO [[c == leader || !(clear]])
 
-set(admit FILE bench/tune/tune_candidates.c COMMAND test_tune)
+set(admit FILE bench/tune/tune_admit.c COMMAND test_tune)
 sattn_dispatch_defect(tune_corners_not_verified ${admit}
   FROM [[candidate->verdict == SATTN_TUNE_PENDING && corners[corner].arena]] TO [[max_error < 0]])
 sattn_dispatch_defect(tune_output_of_the_last_call_counts ${admit}
@@ -28,6 +28,8 @@ sattn_dispatch_defect(tune_wrong_is_admitted ${admit}
   FROM [[    else if (!sattn_verify_passed(&candidate->verified))]] TO [[    else if (*why)]])
 sattn_dispatch_defect(tune_max_error_ignored ${admit}
   FROM [[if (max_error > 0 && !(error <= max_error)) {]] TO [[if (max_error < 0 && error > 0) {]])
+sattn_dispatch_defect(tune_one_shape_decides FILE bench/tune/tune_class.c COMMAND test_tune
+  FROM [[which < SATTN_TUNE_INSIDE; ++which]] TO [[which < 0; ++which]])
 sattn_dispatch_defect(tune_even_corners FILE bench/tune/tune_corners.c COMMAND test_tune
   FROM [[((int64_t)1 << log2) - 1;]] TO [[((int64_t)1 << log2);]])
 sattn_dispatch_defect(tune_unfinished_replaces_finished FILE bench/tune/tune_store.c COMMAND test_tune
