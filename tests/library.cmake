@@ -227,8 +227,10 @@ endif()
 
 # ---- why a call runs what it runs
 if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
+  file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/results/profiles/*.json)
   add_test(NAME explain.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
            -DMAKER=$<TARGET_FILE:test_profile_own> -DWORK=${CMAKE_CURRENT_BINARY_DIR}/explain
+           "-DEXAMPLES=$<JOIN:${examples},|>"
            -P ${CMAKE_CURRENT_SOURCE_DIR}/explain.cmake)
   set_tests_properties(explain.program PROPERTIES LABELS library TIMEOUT 600)
 endif()
