@@ -267,7 +267,8 @@ sattn_dispatch_defect(copies_of_another_unit FILE dispatch/execute.c COMMAND tes
   FROM [[sattn_dense_enter(&e->dense, unit_index, &rows);]]
   TO [[sattn_dense_enter(&e->dense, unit_index / 2, &rows);]])
 sattn_dispatch_defect(ragged_copies_of_another_unit FILE dispatch/ragged.c COMMAND test_thread_counts
-  FROM [[e->order[low] * s.n_kv_heads + kv, &block);]] TO [[kv, &block);]])
+  FROM [[e->order[low] * s.n_kv_heads + kv, &block);]]
+  TO [[e->order[low] * s.n_kv_heads + kv / 2, &block);]])
 sattn_dispatch_defect(copies_not_reserved FILE dispatch/layout.c COMMAND test_shares
   FROM [[product((int64_t)at->dense_size, at->n_dense));]] TO [[product((int64_t)at->dense_size, 0));]])
 sattn_dispatch_defect(copies_of_keys_for_a_chain FILE dispatch/dense.c COMMAND test_shares
