@@ -7,6 +7,7 @@
 #include "bench/tune/tune_corners.h"
 #include "bench/tune/tune_store.h"
 #include "bench/verbs.h"
+#include "dispatch/override.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -24,7 +25,9 @@ static sattn_tune_options defaults(void)
 
 static sattn_features usable(void)
 {
-    return sattn_cpu_this()->usable;
+    sattn_overrides overrides;
+    assert_int_equal(sattn_overrides_get(NULL, &overrides), SATTN_OK);
+    return overrides.usable;
 }
 
 static sattn_tune_jobs all_jobs(void)
@@ -259,6 +262,54 @@ static void test_wrong_kernel_is_never_chosen(void **state)
         assert_true(found);
     }
 }
+
+/* ---- the rest of a class */
+
+static const sattn_kernel *fast_kernel;
+
+enum { TIMED_KEYS = 50 }; /* of vit-b32-50 */
+
+/* Right everywhere; fast on the shape that is timed, and slow on the rest of its class. */
+static void be_fast_once(const sattn_fused_args *args)
+{
+    if (args->visible.n_k == TIMED_KEYS) {
+        fast_kernel->fn.fused(args);
+        return;
+    }
+    real_kernel->fn.fused(args);
+    real_kernel->fn.fused(args);
+}
+
+/* The default is the scalar kernel, which the fake leaves far behind where that has vectors. */
+static void test_fast_on_one_shape_is_not_chosen(void **state)
+{
+    (void)state;
+    const sattn_kernel fake = {
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_once", .fn = {.fused = be_fast_once}};
+    const sattn_tune_job vectors = job_of("vit-b32-50");
+    const sattn_tune_job job =
+        sattn_tune_job_of(SATTN_OP_fused, sattn_shape_by_name("vit-b32-50"), "scalar", usable(), 1);
+    sattn_tune_recipes recipes;
+    bool is_seen = false;
+    with_fakes(&vectors, &recipes, &fake, 1);
+    fast_kernel = real_kernel;
+    with_fakes(&job, &recipes, &fake, 1);
+    if (fast_kernel == real_kernel)
+        return; /* no vectors here, and so nothing that is faster */
+    for (int attempt = 0; attempt < 10 && !is_seen; ++attempt) {
+        sattn_tune_outcome outcome;
+        const sattn_tune_setting setting = {.seconds = 20, .seed = 1}; /* it ends long before */
+        sattn_tune_run(&job, recipes.list, 2, &setting, &outcome);
+        assert_string_equal(outcome.error, "");
+        assert_true(outcome.entry.tried[1].is_admitted || outcome.entry.taken == 0);
+        is_seen = strstr(outcome.kept, "slower") != NULL;
+        assert_true(!is_seen || (outcome.entry.taken == 0 && outcome.entry.is_tie));
+        sattn_tune_outcome_free(&outcome);
+    }
+    assert_true(is_seen);
+}
+
+/* ---- ends of a run */
 
 /* Only what is measured to stay within it is admitted, be it the default. */
 static void test_max_error(void **state)
@@ -505,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_inside),
         cmocka_unit_test(test_only_what_is_asked_for),
         cmocka_unit_test(test_wrong_kernel_is_never_chosen),
+        cmocka_unit_test(test_fast_on_one_shape_is_not_chosen),
         cmocka_unit_test(test_max_error),
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_regret_shapes),

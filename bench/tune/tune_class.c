@@ -265,6 +265,8 @@ static void confirm(const sattn_tune_job *job, const sattn_tune_setting *setting
                  "%.40s is faster here, but %.0f %% slower at %s", name, 100 * by, sizes);
         entry->taken = 0;
         entry->is_tie = true;
+        entry->margin = outcome->gain.median - 1; /* of the best other over the default */
+        entry->spread = sattn_race_spread(&outcome->gain);
     }
 }
 

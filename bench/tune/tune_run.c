@@ -10,8 +10,10 @@
 #include <stdio.h>
 
 /* A class gets its share of the time that is left, of all classes; or this, as long as its tier can
- * have so much: what models use comes first. */
-static const double wanted_share_s = 0.75;
+ * have so much: what models use comes first. The second is for those that the first was too short
+ * for. */
+enum { PASSES = 2 };
+static const double wanted_share_s[PASSES] = {0.75, 4};
 
 /* A file is written no more often than this. */
 #define WRITE_NS INT64_C(2000000000)
@@ -62,7 +64,7 @@ sattn_tune_coverage sattn_tune_coverage_of(const sattn_tune_session *session, sa
 /* ---- time */
 
 /* Of a class that is not settled. */
-static double share_s(const sattn_tune_session *session, sattn_tune_tier tier)
+static double share_s(const sattn_tune_session *session, sattn_tune_tier tier, int pass)
 {
     const double left = session->options->budget_s - elapsed_s(session);
     int all = 0, of_tier = 0;
@@ -72,7 +74,7 @@ static double share_s(const sattn_tune_session *session, sattn_tune_tier tier)
             of_tier += session->jobs->jobs[j].tier == tier;
         }
     const double even = left / all, within = left / of_tier;
-    const double wanted = within < wanted_share_s ? within : wanted_share_s;
+    const double wanted = within < wanted_share_s[pass] ? within : wanted_share_s[pass];
     return even > wanted ? even : wanted;
 }
 
@@ -89,12 +91,12 @@ static void show_progress(sattn_tune_session *session, size_t job)
 
 /* ---- jobs */
 
-static void run_job(sattn_tune_session *session, size_t j)
+static void run_job(sattn_tune_session *session, size_t j, int pass)
 {
     const sattn_tune_job *const job = &session->jobs->jobs[j];
     sattn_tune_outcome *const outcome = &session->outcomes[j];
     sattn_tune_recipes recipes;
-    const sattn_tune_setting setting = {.seconds = share_s(session, job->tier),
+    const sattn_tune_setting setting = {.seconds = share_s(session, job->tier, pass),
                                         .max_error = session->options->max_error,
                                         .seed = session->options->seed,
                                         .crew = &session->places->crew,
@@ -115,7 +117,7 @@ static void keep_finished(sattn_tune_session *session)
 }
 
 /* Those of a tier that are not settled, one after the other. */
-static void run_tier(sattn_tune_session *session, sattn_tune_tier tier,
+static void run_tier(sattn_tune_session *session, sattn_tune_tier tier, int pass,
                      void (*show)(const sattn_tune_session *session, size_t job))
 {
     for (size_t j = 0; j < session->jobs->count && !sattn_stop_asked(); ++j) {
@@ -124,7 +126,7 @@ static void run_tier(sattn_tune_session *session, sattn_tune_tier tier,
         if (elapsed_s(session) >= session->options->budget_s)
             break;
         show_progress(session, j);
-        run_job(session, j);
+        run_job(session, j, pass);
         sattn_progress_clear(&session->line);
         if (is_settled(session, j))
             show(session, j);
@@ -156,8 +158,8 @@ int sattn_tune_session_run(sattn_tune_session *session,
     sattn_progress_begin(&session->line);
     find_kept(session, show);
     for (int tier = 0; tier < SATTN_TUNE_TIERS; ++tier)
-        for (int pass = 0; pass < 2; ++pass) /* again, with what the others left of the time */
-            run_tier(session, (sattn_tune_tier)tier, show);
+        for (int pass = 0; pass < PASSES; ++pass)
+            run_tier(session, (sattn_tune_tier)tier, pass, show);
     for (size_t j = 0; j < session->jobs->count; ++j) {
         if (session->states[j] == SATTN_TUNE_DONE && !is_settled(session, j))
             show(session, j);
