@@ -289,9 +289,9 @@ string(REGEX REPLACE ",$" "" many "${many}")
 spoil(many.json good.json entries/0/candidates "[${many}]" entries/0/taken 0 entries/0/tie true entries/0/max_error 2.5
       entries/0/tainted true)
 run(CODE 0 MATCHES "a tie within 25.0 %, spread 1.0 %" "*+ fused_scalar 200 ns ~0.0% 0.50 / 4.0 default"
-    "+ fused_scalar, 5 key ranges 300 ns +50.0%" "its error of 9 is beyond the profile's budget, 2.5 fused_scalar, 2 key ranges (50.0 ns)"
-    "its error of 9 is beyond what rounding explains, 8 fused_scalar, 3 key ranges (60.0 ns)"
-    "its first calls were too slow for more to be asked of it fused_scalar, 4 key ranges (70.0 ns)" "key ranges into which"
+    "+ fused_scalar in 5 key ranges 300 ns +50.0%" "its error of 9 is beyond the profile's budget, 2.5 fused_scalar in 2 key ranges (50.0 ns)"
+    "its error of 9 is beyond what rounding explains, 8 fused_scalar in 3 key ranges (60.0 ns)"
+    "its first calls were too slow for more to be asked of it fused_scalar in 4 key ranges (70.0 ns)" "key ranges, into which"
     ARGS ${call} --isa scalar --profile many.json)
 run(CODE 0 ARGS ${call} --isa scalar --profile many.json --json)
 string(JSON n LENGTH "${output}" candidates)

@@ -63,7 +63,7 @@ static void test_names(void **state)
     sattn_explain_row rows[CANDIDATES];
     make_rows(candidates, rows);
     assert_string_equal(rows[0].name, "fused_scalar");
-    assert_string_equal(rows[4].name, "fused_scalar, 1 key range");
+    assert_string_equal(rows[4].name, "fused_scalar in 1 key range");
     assert_string_equal(rows[5].name, "chain_scalar");
 }
 
