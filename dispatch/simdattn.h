@@ -199,11 +199,12 @@ typedef struct sattn_ragged {
 } sattn_ragged;
 
 /* sattn_attention of every sequence of a ragged batch, bit for bit as if each were a call of its
- * own with the same key_splits, of which 0 is 1 here. n_q and n_k are the rows that the tensors
- * hold: q and o are [n_q_heads, n_q, ..], k and v [n_kv_heads, n_k, ..], lse [n_q_heads, n_q];
- * their batch strides are ignored. causal_offset is [batch], NULL = keys minus queries of the
- * sequence. Row i of a causal limit, a window or ALiBi counts from the start of its sequence. mask,
- * scores and n_k_valid are refused. */
+ * own with the same kernels and key_splits, of which 0 is 1 here. Where a profile chooses, it does
+ * so for a batch's longest prompt and for its sequences of few queries, not for each alone. n_q and
+ * n_k are the rows that the tensors hold: q and o are [n_q_heads, n_q, ..], k and v [n_kv_heads,
+ * n_k, ..], lse [n_q_heads, n_q]; their batch strides are ignored. causal_offset is [batch], NULL =
+ * keys minus queries of the sequence. Row i of a causal limit, a window or ALiBi counts from the
+ * start of its sequence. mask, scores and n_k_valid are refused. */
 SATTN_API sattn_status sattn_attention_ragged(const sattn_attention_args *args,
                                               const sattn_ragged *ragged,
                                               const sattn_options *options);
