@@ -88,7 +88,7 @@ sattn_dispatch_defect(wrong_kernel_eligible FILE dispatch/explain.c ${explain}
 sattn_dispatch_defect(front_of_the_fastest_alone FILE dispatch/explain.c ${explain}
   FROM [[other->is_eligible && other->time_ns <= c->time_ns &&]] TO [[other->time_ns <= c->time_ns ||]])
 sattn_dispatch_defect(budget_where_there_is_none FILE dispatch/explain.c ${explain}
-  FROM [[entry->max_error > 0 && tried->error > entry->max_error)]] TO [[tried->error > 0)]])
+  FROM [[budget > 0 && tried->error > budget)]] TO [[tried->error > 0)]])
 sattn_dispatch_defect(tie_told_as_a_lead FILE dispatch/explain.c ${explain}
   FROM [[entry->is_tie ? "a tie within"]] TO [[entry->margin < 0 ? "a tie within"]])
 sattn_dispatch_defect(cap_not_told FILE dispatch/candidates.c ${explain}
