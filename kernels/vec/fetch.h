@@ -43,7 +43,7 @@ SATTN_INLINE void vec_stream_fetch(const vec_stream *stream, const int i)
 SATTN_INLINE void vec_stream_advance(vec_stream *stream, const int n_lines)
 {
     const int64_t left = stream->left - n_lines * VEC_LINE;
-    stream->at += (uintptr_t)n_lines * VEC_LINE + (left > 0 ? 0 : (uintptr_t)stream->gap);
+    stream->at += (uintptr_t)(n_lines * VEC_LINE + (left > 0 ? 0 : stream->gap));
     stream->left = left + (left > 0 ? 0 : stream->width);
 }
 
