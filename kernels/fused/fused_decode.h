@@ -24,6 +24,9 @@
  * The state and the steps of an ISA are described in fused_decode_state.h, what comes between
  * scores and weights is in fused_decode_mask.h, the prefetching in fused_decode_fetch.h.
  *
+ * Groups of rows may take turns, so that each meets a few keys that the first has brought into the
+ * first cache, and the stream from memory hardly pauses while the others have theirs.
+ *
  * A row's bits must depend neither on the rows beside it nor on hidden keys, before its first or
  * behind its last. Hence every (row, key) pair has an accumulator of its own that runs over the
  * features in order, every accumulator goes through the same tree of additions, and the order in
@@ -113,32 +116,35 @@ static inline int64_t fused_decode_block_keys(const sattn_fused_args *a)
     return width > 192 && width <= 320 ? FUSED_DECODE_KEYS / 2 : FUSED_DECODE_KEYS;
 }
 
-/* What is fetched from memory is scored for all groups unit by unit, so that fetching hardly pauses
- * while the later groups have their turn. */
+/* Keys that a group meets before the next has its turn: all, where there is one group. */
+static inline int fused_decode_turn(const fused_decode_ops *ops, const fused_decode_state *st)
+{
+    return st->n_rows > SCORE_GROUP ? ops->turn : FUSED_DECODE_KEYS;
+}
+
 static inline void fused_decode_score(const fused_decode_ops *ops, fused_decode_state *st,
                                       const fused_decode_block *block)
 {
-    const int step = block->fetch == FUSED_FETCH_NEXT ? FUSED_DECODE_UNIT : FUSED_DECODE_KEYS;
-    for (int j = 0; j < block->n_keys; j += step) {
-        for (int row = 0, group = 0; row < st->n_rows; ++group) {
-            fused_decode_part part = fused_decode_part_of(st, block, row, group);
-            part.begin = j;
-            part.end = j + step < block->n_keys ? j + step : block->n_keys;
+    const int turn = fused_decode_turn(ops, st);
+    for (int j = 0; j < block->n_keys; j += turn)
+        for (int row = 0; row < st->n_rows;) {
+            const fused_decode_part part = fused_decode_part_of(st, block, row, j, turn);
             ops->score(st, block, &part);
             row += part.n_rows;
         }
-    }
 }
 
 static inline void fused_decode_accumulate(const fused_decode_ops *ops,
                                            const fused_decode_state *st,
                                            const fused_decode_block *block)
 {
-    for (int row = 0, group = 0; row < st->n_rows; ++group) {
-        const fused_decode_part part = fused_decode_part_of(st, block, row, group);
-        ops->accumulate(st, block, &part);
-        row += part.n_rows;
-    }
+    const int turn = fused_decode_turn(ops, st);
+    for (int j = 0; j < block->n_keys; j += turn)
+        for (int row = 0; row < st->n_rows;) {
+            const fused_decode_part part = fused_decode_part_of(st, block, row, j, turn);
+            ops->accumulate(st, block, &part);
+            row += part.n_rows;
+        }
 }
 
 static inline void fused_decode_keys(const sattn_fused_args *a, const fused_decode_ops *ops,
@@ -155,7 +161,7 @@ static inline void fused_decode_keys(const sattn_fused_args *a, const fused_deco
         fused_decode_bend(a, ops, st, strip, block);
     if (masked || cut)
         fused_decode_hide(a, st, strip, block);
-    if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)
+    if (bent || masked || cut)
         ops->maximum(st, n);
     fused_decode_raise(ops, st);
     ops->weigh(st, n);
@@ -167,7 +173,7 @@ static inline void fused_decode_strip(const sattn_fused_args *a, const fused_dec
 {
     const int64_t block_keys = fused_decode_block_keys(a);
     const int64_t end = strip->key_end_max;
-    const fused_decode_fetch fetch = fused_decode_fetch_of(a, strip, block_keys);
+    const fused_decode_fetch fetch = fused_decode_fetch_of(a, ops, strip);
     fused_decode_start(a, ops, st, strip);
     for (int64_t j = strip->key_begin_min; j < end;) {
         const int64_t next = (j / block_keys + 1) * block_keys;
@@ -178,12 +184,9 @@ static inline void fused_decode_strip(const sattn_fused_args *a, const fused_dec
                                           .v = a->v + j * a->v_stride,
                                           .k_stride = a->k_stride,
                                           .v_stride = a->v_stride,
-                                          .fetch = ops->streams ? FUSED_FETCH_OWN : fetch.kind,
                                           .is_far = fetch.is_far,
                                           .k_ahead = fetch.k_ahead,
-                                          .v_ahead = fetch.v_ahead,
-                                          .k_next = a->k + (j + fetch.keys) * a->k_stride,
-                                          .v_next = a->v + (j + fetch.keys) * a->v_stride};
+                                          .v_ahead = fetch.v_ahead};
         fused_decode_keys(a, ops, st, strip, &block);
         j = stop;
     }
@@ -200,6 +203,7 @@ static inline void fused_decode(const sattn_fused_args *a, const fused_decode_op
     st.s = st.q + FUSED_DECODE_ROWS * ((st.q_pitch + 15) / 16 * 16);
     st.o = st.s + FUSED_DECODE_ROWS * FUSED_DECODE_KEYS;
     st.sum = st.o + FUSED_DECODE_ROWS * st.o_pitch;
+    st.dots = st.sum + FUSED_DECODE_ROWS * st.o_pitch;
     fused_strip strip;
     for (int64_t first = 0; first < n_rows; first += FUSED_DECODE_ROWS) {
         const int64_t left = n_rows - first;

@@ -22,17 +22,13 @@ typedef struct fused_decode_state {
                  * rows   from row r on at q + r * q_pitch, laid out [vectors of a row][n][lanes] */
     float *s;   /* [n_rows][FUSED_DECODE_KEYS] scores, then weights */
     float *o;   /* [n_rows][o_pitch] */
-    float *sum; /* [2][o_pitch] AV product of a block, for one or two rows */
+    float *sum; /* [n_rows][o_pitch] AV product of a block, where registers do not hold it */
+    float *dots; /* [FUSED_DECODE_KEYS][lanes] products of one row and the keys of a block, whose
+                  * lanes are still to be added up */
     float row_max[FUSED_DECODE_ROWS]; /* reference value m, -inf until a key was seen */
     float row_sum[FUSED_DECODE_ROWS];
     float block_max[FUSED_DECODE_ROWS]; /* maximum over the visible keys of the block */
 } fused_decode_state;
-
-/* How K and V are prefetched. */
-typedef enum fused_fetch {
-    FUSED_FETCH_OWN,  /* with each line that is read the one `ahead` of it */
-    FUSED_FETCH_NEXT, /* what comes next of K and V in turn, whatever is read */
-} fused_fetch;
 
 typedef struct fused_decode_block {
     int64_t first;  /* absolute index of its first key */
@@ -40,20 +36,16 @@ typedef struct fused_decode_block {
     const float *k; /* row of the first key */
     const float *v;
     int64_t k_stride, v_stride;
-    fused_fetch fetch;
-    bool is_far;                  /* K and V are taken to come from memory */
-    int64_t k_ahead, v_ahead;     /* FUSED_FETCH_OWN: bytes */
-    const float *k_next, *v_next; /* FUSED_FETCH_NEXT: rows where it begins */
+    bool is_far;              /* K and V are taken to come from memory */
+    int64_t k_ahead, v_ahead; /* bytes from a row to the one prefetched with it */
 } fused_decode_block;
 
 /* A group of rows, and the keys of a block that are worked on for it: [begin, end). */
 typedef struct fused_decode_part {
     int row, n_rows;
     int begin, end;
-    fused_fetch fetch;
     bool is_far; /* as in the block; later groups find K and V in a cache */
     int64_t k_ahead, v_ahead;
-    int share, shares; /* FUSED_FETCH_NEXT: the groups that fetch, and which of them this one is */
 } fused_decode_part;
 
 /* ALiBi of one row at one block. */
@@ -64,14 +56,15 @@ typedef struct fused_decode_alibi {
 
 typedef struct fused_decode_ops {
     int lanes;
-    /* Has no use for FUSED_FETCH_NEXT: it reads what comes from memory from front to back, or
-     * leaves prefetching to hardware. */
-    bool streams;
+    int turn; /* keys of a block that one group of rows meets before the next has its turn: a
+               * multiple of FUSED_DECODE_UNIT */
+    /* Prefetches as from memory wherever K and V are, since it loses nothing by that. */
+    bool always_far;
     /* q = scale * Q as `score` wants it; NULL: by fused_decode_pack */
     void (*pack)(fused_decode_state *st, const fused_strip *strip, float scale);
-    /* s[r][j] = q[r] . k[j] for the rows and keys of the part, and block_max over these, as if
-     * every key were visible; a NaN does not enter block_max. May write s up to the end of the
-     * unit. */
+    /* s[r][j] = q[r] . k[j] for the rows and keys of the part, and block_max over the keys of the
+     * block up to the last of these, as if every key were visible; a NaN does not enter block_max.
+     * May write s up to the end of the unit. */
     void (*score)(fused_decode_state *st, const fused_decode_block *block,
                   const fused_decode_part *part);
     /* s[0 .. n) = softcap * tanh(s / softcap) */
@@ -84,7 +77,7 @@ typedef struct fused_decode_ops {
     void (*weigh)(fused_decode_state *st, int n);
     /* exp(t) of one number, with the same polynomial */
     float (*exp)(float t);
-    /* o += s v for the rows of the part and all keys of the block */
+    /* o += s v for the rows and keys of the part, by the block's last part at the latest */
     void (*accumulate)(const fused_decode_state *st, const fused_decode_block *block,
                        const fused_decode_part *part);
 } fused_decode_ops;
