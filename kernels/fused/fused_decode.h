@@ -116,10 +116,15 @@ static inline int64_t fused_decode_block_keys(const sattn_fused_args *a)
     return width > 192 && width <= 320 ? FUSED_DECODE_KEYS / 2 : FUSED_DECODE_KEYS;
 }
 
-/* Keys that a group meets before the next has its turn: all, where there is one group. */
+/* Keys that a group meets before the next has its turn: all, where there is one group, or about as
+ * many as the first group prefetches ahead. */
 static inline int fused_decode_turn(const fused_decode_ops *ops, const fused_decode_state *st)
 {
-    return st->n_rows > SCORE_GROUP ? ops->turn : FUSED_DECODE_KEYS;
+    const int64_t width = st->d > st->d_v ? st->d : st->d_v;
+    const int64_t n = fused_fetch_distance(FUSED_FETCH_FAR, width);
+    if (!ops->takes_turns || st->n_rows <= SCORE_GROUP || n > FUSED_DECODE_KEYS)
+        return FUSED_DECODE_KEYS;
+    return (int)(n + FUSED_DECODE_UNIT - 1) / FUSED_DECODE_UNIT * FUSED_DECODE_UNIT;
 }
 
 static inline void fused_decode_score(const fused_decode_ops *ops, fused_decode_state *st,

@@ -171,7 +171,7 @@ SATTN_INLINE void av_column(float *sum, int64_t pitch, const __m256 *p_f32x8, co
 /* sum += s v for n_keys keys */
 SATTN_INLINE void av_keys(float *sum, int64_t pitch, const float *s, const float *v, int64_t stride,
                           int64_t d_v, __m256i tail, vec_stream *stream, const int n_rows,
-                          const int n_keys)
+                          const int n_keys, const bool fetch)
 {
     const int64_t whole = d_v - d_v % AV_LANES;
     __m256 p_f32x8[AV_WEIGHTS];
@@ -182,9 +182,10 @@ SATTN_INLINE void av_keys(float *sum, int64_t pitch, const float *s, const float
     SATTN_NO_UNROLL
     for (; y + 2 * AV_LANES <= whole; y += 2 * AV_LANES) {
         SATTN_UNROLL(4)
-        for (int i = 0; i < n_keys; ++i)
+        for (int i = 0; fetch && i < n_keys; ++i)
             vec_stream_fetch(stream, i);
-        vec_stream_advance(stream, n_keys);
+        if (fetch)
+            vec_stream_advance(stream, n_keys);
         av_column(sum + y, pitch, p_f32x8, v + y, stride, tail, n_rows, n_keys, false);
         av_column(sum + y + AV_LANES, pitch, p_f32x8, v + y + AV_LANES, stride, tail, n_rows,
                   n_keys, false);
@@ -195,7 +196,7 @@ SATTN_INLINE void av_keys(float *sum, int64_t pitch, const float *s, const float
         av_column(sum + whole, pitch, p_f32x8, v + whole, stride, tail, n_rows, n_keys, true);
 }
 
-SATTN_INLINE void av_rows(const av_step *step, const int n_rows, const int n_keys)
+SATTN_INLINE void av_rows(const av_step *step, const int n_rows, const int n_keys, const bool fetch)
 {
     const __m256i tail = step->tail;
     const int64_t pitch = step->pitch;
@@ -207,25 +208,34 @@ SATTN_INLINE void av_rows(const av_step *step, const int n_rows, const int n_key
     vec_stream stream = vec_stream_of(v, step->ahead, d_v, stride);
     int left = step->n_keys;
     for (; left >= n_keys; left -= n_keys, s += n_keys, v += n_keys * stride)
-        av_keys(sum, pitch, s, v, stride, d_v, tail, &stream, n_rows, n_keys);
+        av_keys(sum, pitch, s, v, stride, d_v, tail, &stream, n_rows, n_keys, fetch);
     for (; left > 0; --left, ++s, v += stride)
-        av_keys(sum, pitch, s, v, stride, d_v, tail, &stream, n_rows, 1);
+        av_keys(sum, pitch, s, v, stride, d_v, tail, &stream, n_rows, 1, fetch);
 }
 
 /* One function per number of rows, not one for all, so that a tile's pointers find registers. */
 SATTN_NOINLINE void av_2_rows(const av_step *step)
 {
-    av_rows(step, 2, 4);
+    if (step->ahead)
+        av_rows(step, 2, 4, true);
+    else
+        av_rows(step, 2, 4, false);
 }
 
 SATTN_NOINLINE void av_3_rows(const av_step *step)
 {
-    av_rows(step, 3, 2);
+    if (step->ahead)
+        av_rows(step, 3, 2, true);
+    else
+        av_rows(step, 3, 2, false);
 }
 
 SATTN_NOINLINE void av_4_rows(const av_step *step)
 {
-    av_rows(step, 4, 2);
+    if (step->ahead)
+        av_rows(step, 4, 2, true);
+    else
+        av_rows(step, 4, 2, false);
 }
 
 static inline void av_group(const fused_decode_state *st, const fused_decode_block *block,

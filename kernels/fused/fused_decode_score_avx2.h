@@ -210,7 +210,8 @@ SATTN_INLINE void store_max(float *block_max, __m256 max_f32x8, bool is_first, c
 }
 
 SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *block,
-                             const fused_decode_part *part, const int n_rows, const int n_keys)
+                             const fused_decode_part *part, const int n_rows, const int n_keys,
+                             const score_fetch fetch)
 {
     const int64_t d = st->d;
     const int64_t stride = block->k_stride;
@@ -224,7 +225,7 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
         const float *rows[SCORE_KEYS];
         __m256 acc[TILE];
         fused_decode_rows(rows, k, stride, left, n_keys);
-        score_tile_f32x8(acc, q, rows, d, ahead, n_rows, n_keys, SCORE_FETCH_STREAM);
+        score_tile_f32x8(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
         SATTN_UNROLL(8)
         for (int i = n_rows * n_keys; i < TILE; ++i)
             acc[i] = _mm256_setzero_ps();
@@ -239,19 +240,28 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
 SATTN_NOINLINE void score_2_rows(fused_decode_state *st, const fused_decode_block *block,
                                  const fused_decode_part *part)
 {
-    score_rows(st, block, part, 2, 4);
+    if (part->k_ahead)
+        score_rows(st, block, part, 2, 4, SCORE_FETCH_STREAM);
+    else
+        score_rows(st, block, part, 2, 4, SCORE_FETCH_NONE);
 }
 
 SATTN_NOINLINE void score_3_rows(fused_decode_state *st, const fused_decode_block *block,
                                  const fused_decode_part *part)
 {
-    score_rows(st, block, part, 3, 2);
+    if (part->k_ahead)
+        score_rows(st, block, part, 3, 2, SCORE_FETCH_STREAM);
+    else
+        score_rows(st, block, part, 3, 2, SCORE_FETCH_NONE);
 }
 
 SATTN_NOINLINE void score_4_rows(fused_decode_state *st, const fused_decode_block *block,
                                  const fused_decode_part *part)
 {
-    score_rows(st, block, part, 4, 2);
+    if (part->k_ahead)
+        score_rows(st, block, part, 4, 2, SCORE_FETCH_STREAM);
+    else
+        score_rows(st, block, part, 4, 2, SCORE_FETCH_NONE);
 }
 
 static inline void score(fused_decode_state *st, const fused_decode_block *block,

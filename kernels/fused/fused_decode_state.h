@@ -56,10 +56,8 @@ typedef struct fused_decode_alibi {
 
 typedef struct fused_decode_ops {
     int lanes;
-    int turn; /* keys of a block that one group of rows meets before the next has its turn: a
-               * multiple of FUSED_DECODE_UNIT */
-    /* Prefetches as from memory wherever K and V are, since it loses nothing by that. */
-    bool always_far;
+    bool takes_turns; /* groups of rows do, with a few keys of a block at a time */
+    bool always_far;  /* prefetches as from memory, wherever K and V are */
     /* q = scale * Q as `score` wants it; NULL: by fused_decode_pack */
     void (*pack)(fused_decode_state *st, const fused_strip *strip, float scale);
     /* s[r][j] = q[r] . k[j] for the rows and keys of the part, and block_max over the keys of the

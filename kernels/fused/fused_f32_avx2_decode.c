@@ -45,11 +45,13 @@ static void weigh(fused_decode_state *st, int n)
         float *const s = st->s + r * FUSED_DECODE_KEYS;
         const __m256 m_f32x8 = _mm256_set1_ps(fused_decode_reference(st, r));
         __m256 sum_f32x8 = _mm256_setzero_ps();
-        for (int j = 0; j < n; j += LANES) {
-            const __m256 t_f32x8 = _mm256_sub_ps(_mm256_loadu_ps(s + j), m_f32x8);
-            const __m256 p_f32x8 = vec_exp_f32x8(t_f32x8);
-            sum_f32x8 = _mm256_add_ps(sum_f32x8, p_f32x8);
-            _mm256_storeu_ps(s + j, p_f32x8);
+        for (int j = 0; j < n; j += 2 * LANES) { /* two vectors of a unit side by side */
+            __m256 p_f32x8[2] = {_mm256_sub_ps(_mm256_loadu_ps(s + j), m_f32x8),
+                                 _mm256_sub_ps(_mm256_loadu_ps(s + j + LANES), m_f32x8)};
+            vec_exp_each_f32x8(p_f32x8, 2);
+            sum_f32x8 = _mm256_add_ps(_mm256_add_ps(sum_f32x8, p_f32x8[0]), p_f32x8[1]);
+            _mm256_storeu_ps(s + j, p_f32x8[0]);
+            _mm256_storeu_ps(s + j + LANES, p_f32x8[1]);
         }
         st->row_sum[r] += vec_hsum_f32x8(sum_f32x8);
     }
@@ -63,7 +65,7 @@ static float exp_of_one(float t)
 void sattn_fused_f32_avx2_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
-                                         .turn = FUSED_DECODE_UNIT,
+                                         .takes_turns = true,
                                          .always_far = true,
                                          .score = score,
                                          .cap = vec_softcap,
