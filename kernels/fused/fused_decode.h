@@ -24,8 +24,8 @@
  * The state and the steps of an ISA are described in fused_decode_state.h, what comes between
  * scores and weights is in fused_decode_mask.h, the prefetching in fused_decode_fetch.h.
  *
- * Groups of rows may take turns, so that each meets a few keys that the first has brought into the
- * first cache, and the stream from memory hardly pauses while the others have theirs.
+ * Groups of rows take turns: each meets keys that the first has brought into a cache. From memory
+ * turns may be short, so that its stream hardly pauses while the later groups have theirs.
  *
  * A row's bits must depend neither on the rows beside it nor on hidden keys, before its first or
  * behind its last. Hence every (row, key) pair has an accumulator of its own that runs over the
@@ -116,13 +116,14 @@ static inline int64_t fused_decode_block_keys(const sattn_fused_args *a)
     return width > 192 && width <= 320 ? FUSED_DECODE_KEYS / 2 : FUSED_DECODE_KEYS;
 }
 
-/* Keys that a group meets before the next has its turn: all, where there is one group, or about as
+/* Keys of a block that a group meets before the next has its turn: all, or from memory about as
  * many as the first group prefetches ahead. */
-static inline int fused_decode_turn(const fused_decode_ops *ops, const fused_decode_state *st)
+static inline int fused_decode_turn(const fused_decode_ops *ops, const fused_decode_state *st,
+                                    const fused_decode_block *block)
 {
     const int64_t width = st->d > st->d_v ? st->d : st->d_v;
     const int64_t n = fused_fetch_distance(FUSED_FETCH_FAR, width);
-    if (!ops->takes_turns || st->n_rows <= SCORE_GROUP || n > FUSED_DECODE_KEYS)
+    if (!ops->takes_turns || !block->is_far || n > FUSED_DECODE_KEYS)
         return FUSED_DECODE_KEYS;
     return (int)(n + FUSED_DECODE_UNIT - 1) / FUSED_DECODE_UNIT * FUSED_DECODE_UNIT;
 }
@@ -130,7 +131,7 @@ static inline int fused_decode_turn(const fused_decode_ops *ops, const fused_dec
 static inline void fused_decode_score(const fused_decode_ops *ops, fused_decode_state *st,
                                       const fused_decode_block *block)
 {
-    const int turn = fused_decode_turn(ops, st);
+    const int turn = fused_decode_turn(ops, st, block);
     for (int j = 0; j < block->n_keys; j += turn)
         for (int row = 0; row < st->n_rows;) {
             const fused_decode_part part = fused_decode_part_of(st, block, row, j, turn);
@@ -143,7 +144,7 @@ static inline void fused_decode_accumulate(const fused_decode_ops *ops,
                                            const fused_decode_state *st,
                                            const fused_decode_block *block)
 {
-    const int turn = fused_decode_turn(ops, st);
+    const int turn = fused_decode_turn(ops, st, block);
     for (int j = 0; j < block->n_keys; j += turn)
         for (int row = 0; row < st->n_rows;) {
             const fused_decode_part part = fused_decode_part_of(st, block, row, j, turn);
@@ -178,7 +179,7 @@ static inline void fused_decode_strip(const sattn_fused_args *a, const fused_dec
 {
     const int64_t block_keys = fused_decode_block_keys(a);
     const int64_t end = strip->key_end_max;
-    const fused_decode_fetch fetch = fused_decode_fetch_of(a, ops, strip);
+    const fused_decode_fetch fetch = fused_decode_fetch_of(a, strip);
     fused_decode_start(a, ops, st, strip);
     for (int64_t j = strip->key_begin_min; j < end;) {
         const int64_t next = (j / block_keys + 1) * block_keys;

@@ -2,13 +2,14 @@
  *
  * fused_decode_av_avx2.h: the AV product of few query rows, lanes over columns of V.
  *
- * V is read from front to back, which memory and caches are best at, and added to a row of sums
- * for each row of weights that stays in the first cache. Every column has one sum, which takes the
- * keys of a block in order.
+ * Every column has one sum for each row, from zero in each block, which takes the keys in order.
  *
- * Several rows meet 2 or 4 keys side by side, so that sums are loaded and stored once for these.
- * One row takes key by key, in a loop so short that each of its loads steps by one row of V
- * (fused_decode_score_avx2.h says why), and has most of its sums in registers. */
+ * Several rows: a tile is rows x vectors of columns in registers, one broadcast weight per row and
+ * key. It takes a unit of keys, which the first cache holds for all columns, so that V comes from
+ * further out in the order in which it lies.
+ *
+ * One row: key by key, in a loop so short that each of its loads steps by one row of V
+ * (fused_decode_score_avx2.h says why), with most sums in registers. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_AV_AVX2_H
 #define SATTN_KERNELS_FUSED_DECODE_AV_AVX2_H
 
@@ -17,9 +18,9 @@
 
 enum {
     AV_LANES = 8,
-    AV_WEIGHTS = 8, /* most weights in registers: rows x keys */
-    AV_BAND = 16,   /* most vectors of columns that one row takes of a key at a time */
-    AV_HELD = 12,   /* most sums of one row in registers */
+    AV_TILE = 12, /* most accumulators of a register tile */
+    AV_BAND = 16, /* most vectors of columns that one row takes of a key at a time */
+    AV_HELD = 12, /* most sums of one row in registers */
 };
 
 /* What the AV product of one group of rows works on. */
@@ -145,72 +146,71 @@ SATTN_INLINE void av_1_row(const av_step *all)
         }
 }
 
-/* sum[r] += s[r] v for n_keys keys and one vector of columns */
-SATTN_INLINE void av_column(float *sum, int64_t pitch, const __m256 *p_f32x8, const float *v,
-                            int64_t stride, __m256i tail, const int n_rows, const int n_keys,
-                            const bool is_tail)
-{
-    __m256 v_f32x8[4];
-    SATTN_KEEP_ORDER();
-    SATTN_UNROLL(4)
-    for (int j = 0; j < n_keys; ++j) {
-        const float *const from = v + j * stride;
-        v_f32x8[j] = vec_in_register_f32x8(is_tail ? vec_load_tail_f32x8(from, tail)
-                                                   : _mm256_loadu_ps(from));
-    }
-    SATTN_UNROLL(4)
-    for (int r = 0; r < n_rows; ++r) {
-        __m256 acc = _mm256_loadu_ps(sum + r * pitch);
-        SATTN_UNROLL(4)
-        for (int j = 0; j < n_keys; ++j)
-            acc = _mm256_fmadd_ps(p_f32x8[r * n_keys + j], v_f32x8[j], acc);
-        _mm256_storeu_ps(sum + r * pitch, acc);
-    }
-}
-
-/* sum += s v for n_keys keys */
-SATTN_INLINE void av_keys(float *sum, int64_t pitch, const float *s, const float *v, int64_t stride,
-                          int64_t d_v, __m256i tail, vec_stream *stream, const int n_rows,
-                          const int n_keys, const bool fetch)
-{
-    const int64_t whole = d_v - d_v % AV_LANES;
-    __m256 p_f32x8[AV_WEIGHTS];
-    SATTN_UNROLL(8)
-    for (int i = 0; i < n_rows * n_keys; ++i)
-        p_f32x8[i] = _mm256_set1_ps(s[i / n_keys * FUSED_DECODE_KEYS + i % n_keys]);
-    int64_t y = 0;
-    SATTN_NO_UNROLL
-    for (; y + 2 * AV_LANES <= whole; y += 2 * AV_LANES) {
-        SATTN_UNROLL(4)
-        for (int i = 0; fetch && i < n_keys; ++i)
-            vec_stream_fetch(stream, i);
-        if (fetch)
-            vec_stream_advance(stream, n_keys);
-        av_column(sum + y, pitch, p_f32x8, v + y, stride, tail, n_rows, n_keys, false);
-        av_column(sum + y + AV_LANES, pitch, p_f32x8, v + y + AV_LANES, stride, tail, n_rows,
-                  n_keys, false);
-    }
-    if (y < whole)
-        av_column(sum + y, pitch, p_f32x8, v + y, stride, tail, n_rows, n_keys, false);
-    if (whole < d_v)
-        av_column(sum + whole, pitch, p_f32x8, v + whole, stride, tail, n_rows, n_keys, true);
-}
-
-SATTN_INLINE void av_rows(const av_step *step, const int n_rows, const int n_keys, const bool fetch)
+/* sum[r][y] += s[r] v[y] for n_keys keys and n_vecs vectors of columns from `column` on. */
+SATTN_INLINE void av_tile(const av_step *step, const float *s, const float *v, int n_keys,
+                          vec_stream *stream, int64_t column, const int n_rows, const int n_vecs,
+                          const bool is_tail, const bool fetch)
 {
     const __m256i tail = step->tail;
     const int64_t pitch = step->pitch;
     const int64_t stride = step->v_stride;
-    const int64_t d_v = step->d_v;
+    float *const sum = step->sum + column;
+    const float *const end = s + n_keys;
+    vec_stream next = *stream;
+    __m256 acc[AV_TILE];
+    SATTN_UNROLL(12)
+    for (int i = 0; i < n_rows * n_vecs; ++i)
+        acc[i] = _mm256_loadu_ps(sum + i / n_vecs * pitch + i % n_vecs * AV_LANES);
+    v += column;
+    SATTN_NO_UNROLL
+    for (; s < end; ++s, v += stride) {
+        __m256 p_f32x8[SCORE_GROUP];
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r)
+            p_f32x8[r] = _mm256_set1_ps(s[r * FUSED_DECODE_KEYS]);
+        SATTN_UNROLL(4)
+        for (int y = 0; y < n_vecs; ++y) {
+            const float *const from = v + y * AV_LANES;
+            SATTN_KEEP_ORDER();
+            const __m256 v_f32x8 = vec_in_register_f32x8(is_tail ? vec_load_tail_f32x8(from, tail)
+                                                                 : _mm256_loadu_ps(from));
+            if (fetch && y % 2 == 0)
+                vec_stream_fetch(&next, y / 2);
+            SATTN_UNROLL(4)
+            for (int r = 0; r < n_rows; ++r)
+                acc[r * n_vecs + y] = _mm256_fmadd_ps(p_f32x8[r], v_f32x8, acc[r * n_vecs + y]);
+        }
+        if (fetch)
+            vec_stream_advance(&next, (n_vecs + 1) / 2);
+    }
+    SATTN_UNROLL(12)
+    for (int i = 0; i < n_rows * n_vecs; ++i)
+        _mm256_storeu_ps(sum + i / n_vecs * pitch + i % n_vecs * AV_LANES, acc[i]);
+    *stream = next;
+}
+
+SATTN_INLINE void av_rows(const av_step *step, const int n_rows, const int widest, const bool fetch)
+{
+    const int64_t whole = step->d_v - step->d_v % AV_LANES;
+    vec_stream stream = vec_stream_of(step->v, step->ahead, step->d_v, step->v_stride);
     const float *v = step->v;
     const float *s = step->s;
-    float *const sum = step->sum;
-    vec_stream stream = vec_stream_of(v, step->ahead, d_v, stride);
-    int left = step->n_keys;
-    for (; left >= n_keys; left -= n_keys, s += n_keys, v += n_keys * stride)
-        av_keys(sum, pitch, s, v, stride, d_v, tail, &stream, n_rows, n_keys, fetch);
-    for (; left > 0; --left, ++s, v += stride)
-        av_keys(sum, pitch, s, v, stride, d_v, tail, &stream, n_rows, 1, fetch);
+    for (int left = step->n_keys; left > 0; left -= FUSED_DECODE_UNIT) {
+        const int n = left < FUSED_DECODE_UNIT ? left : FUSED_DECODE_UNIT;
+        int64_t y = 0;
+        for (; y + widest * AV_LANES <= whole; y += widest * AV_LANES)
+            av_tile(step, s, v, n, &stream, y, n_rows, widest, false, fetch);
+        if (widest > 2 && y + 2 * AV_LANES <= whole) {
+            av_tile(step, s, v, n, &stream, y, n_rows, 2, false, fetch);
+            y += 2 * AV_LANES;
+        }
+        if (y < whole)
+            av_tile(step, s, v, n, &stream, y, n_rows, 1, false, fetch);
+        if (whole < step->d_v)
+            av_tile(step, s, v, n, &stream, whole, n_rows, 1, true, fetch);
+        s += FUSED_DECODE_UNIT;
+        v += FUSED_DECODE_UNIT * step->v_stride;
+    }
 }
 
 /* One function per number of rows, not one for all, so that a tile's pointers find registers. */
@@ -225,9 +225,9 @@ SATTN_NOINLINE void av_2_rows(const av_step *step)
 SATTN_NOINLINE void av_3_rows(const av_step *step)
 {
     if (step->ahead)
-        av_rows(step, 3, 2, true);
+        av_rows(step, 3, 4, true);
     else
-        av_rows(step, 3, 2, false);
+        av_rows(step, 3, 4, false);
 }
 
 SATTN_NOINLINE void av_4_rows(const av_step *step)

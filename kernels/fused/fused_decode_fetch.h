@@ -16,7 +16,7 @@
 #include "kernels/fused/fused_decode_state.h"
 
 enum {
-    FUSED_FETCH_HELD = 16 << 20, /* most bytes of a call's K and V that may all lie in a cache */
+    FUSED_FETCH_HELD = 16 << 20, /* bytes of K and V from which on not all of them lie in a cache */
     FUSED_FETCH_NEAR = 2 << 10,  /* bytes ahead there, for one or two rows; twice that for more */
     FUSED_FETCH_FAR = 8 << 10,   /* and from memory */
 };
@@ -34,14 +34,13 @@ static inline int64_t fused_fetch_distance(int64_t bytes, int64_t width)
 }
 
 static inline fused_decode_fetch fused_decode_fetch_of(const sattn_fused_args *a,
-                                                       const fused_decode_ops *ops,
                                                        const fused_strip *strip)
 {
     const int64_t element = (int64_t)sizeof(float);
     const int64_t n_keys = strip->key_end_max - strip->key_begin_min;
     const int64_t own_bytes = n_keys * (a->d + a->d_v) * element;
     const int64_t call_bytes = a->kv_bytes > 0 ? a->kv_bytes : own_bytes;
-    const bool far = ops->always_far || call_bytes > FUSED_FETCH_HELD;
+    const bool far = call_bytes >= FUSED_FETCH_HELD;
     const int64_t near_bytes = strip->n_rows > 2 ? 2 * FUSED_FETCH_NEAR : FUSED_FETCH_NEAR;
     const int64_t bytes = far ? FUSED_FETCH_FAR : near_bytes;
     return (fused_decode_fetch){

@@ -18,11 +18,11 @@ typedef struct fused_decode_state {
     int64_t q_pitch; /* floats per row of q: d rounded up to whole vectors */
     int64_t o_pitch; /* floats per row of o */
     int n_rows;
-    float *q;   /* scale * q, zeros behind d, as `pack` leaves it; by fused_decode_pack: group of n
-                 * rows   from row r on at q + r * q_pitch, laid out [vectors of a row][n][lanes] */
-    float *s;   /* [n_rows][FUSED_DECODE_KEYS] scores, then weights */
-    float *o;   /* [n_rows][o_pitch] */
-    float *sum; /* [n_rows][o_pitch] AV product of a block, where registers do not hold it */
+    float *q;    /* scale * q, zeros behind d, as `pack` leaves it; by fused_decode_pack: group of n
+                  * rows   from row r on at q + r * q_pitch, laid out [vectors of a row][n][lanes] */
+    float *s;    /* [n_rows][FUSED_DECODE_KEYS] scores, then weights */
+    float *o;    /* [n_rows][o_pitch] */
+    float *sum;  /* [n_rows][o_pitch] AV product of a block, where registers do not hold it */
     float *dots; /* [FUSED_DECODE_KEYS][lanes] products of one row and the keys of a block, whose
                   * lanes are still to be added up */
     float row_max[FUSED_DECODE_ROWS]; /* reference value m, -inf until a key was seen */
@@ -56,8 +56,7 @@ typedef struct fused_decode_alibi {
 
 typedef struct fused_decode_ops {
     int lanes;
-    bool takes_turns; /* groups of rows do, with a few keys of a block at a time */
-    bool always_far;  /* prefetches as from memory, wherever K and V are */
+    bool takes_turns; /* from memory groups of rows meet a few keys of a block at a time */
     /* q = scale * Q as `score` wants it; NULL: by fused_decode_pack */
     void (*pack)(fused_decode_state *st, const fused_strip *strip, float scale);
     /* s[r][j] = q[r] . k[j] for the rows and keys of the part, and block_max over the keys of the

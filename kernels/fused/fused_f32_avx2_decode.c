@@ -66,7 +66,6 @@ void sattn_fused_f32_avx2_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
                                          .takes_turns = true,
-                                         .always_far = true,
                                          .score = score,
                                          .cap = vec_softcap,
                                          .slope = slope,

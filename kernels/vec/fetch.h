@@ -19,7 +19,7 @@ enum { VEC_LINE = 64 }; /* bytes that a prefetch brings */
 /* Rows prefetched line by line in the order in which they lie. */
 typedef struct vec_stream {
     uintptr_t at;
-    int64_t left; /* bytes of the row; at its end come */
+    int64_t left;       /* bytes of the row; at its end come */
     int64_t width, gap; /* those of the next, and what lies between */
 } vec_stream;
 
@@ -42,9 +42,13 @@ SATTN_INLINE void vec_stream_fetch(const vec_stream *stream, const int i)
 
 SATTN_INLINE void vec_stream_advance(vec_stream *stream, const int n_lines)
 {
+    const uintptr_t at = stream->at + (uintptr_t)n_lines * VEC_LINE;
     const int64_t left = stream->left - n_lines * VEC_LINE;
-    stream->at += (uintptr_t)n_lines * VEC_LINE + (left > 0 ? 0 : (uintptr_t)stream->gap);
-    stream->left = left + (left > 0 ? 0 : stream->width);
+    uintptr_t next = at + (uintptr_t)stream->gap;
+    int64_t anew = left + stream->width;
+    __asm__("" : "+r"(next), "+r"(anew)); /* compilers would choose first and add then */
+    stream->at = left > 0 ? at : next;
+    stream->left = left > 0 ? left : anew;
 }
 
 #endif

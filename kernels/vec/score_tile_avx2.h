@@ -11,8 +11,8 @@ enum { SCORE_LANES = 8 };
 
 /* One vector of features: half a cache line, the first or second `half`. */
 SATTN_INLINE void score_step_f32x8(__m256 *acc, const float *q, const float *const *k, int64_t x,
-                                   const vec_stream *stream, const int n_rows,
-                                   const int n_keys, const score_fetch fetch, const int half)
+                                   const vec_stream *stream, const int n_rows, const int n_keys,
+                                   const score_fetch fetch, const int half)
 {
     __m256 q_f32x8[SCORE_GROUP];
     SATTN_KEEP_ORDER();
