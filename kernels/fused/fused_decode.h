@@ -46,7 +46,7 @@ static inline void fused_decode_pack(const fused_decode_state *st, const fused_s
                                      int lanes, float scale)
 {
     for (int first = 0, n = 0; first < st->n_rows; first += n) {
-        n = score_group_rows(st->n_rows, first);
+        n = fused_decode_group_rows(st, first);
         for (int r = 0; r < n; ++r) {
             const float *const from = strip->q[first + r];
             float *to = st->q + first * st->q_pitch + (int64_t)r * lanes;
@@ -79,9 +79,12 @@ static inline void fused_decode_raise(const fused_decode_ops *ops, fused_decode_
 }
 
 static inline void fused_decode_start(const sattn_fused_args *a, const fused_decode_ops *ops,
-                                      fused_decode_state *st, const fused_strip *strip)
+                                      const fused_decode_fetch *fetch, fused_decode_state *st,
+                                      const fused_strip *strip)
 {
     st->n_rows = strip->n_rows;
+    st->group = fetch->is_far ? ops->group : SCORE_GROUP;
+    st->slot = fused_decode_padded(st);
     for (int r = 0; r < st->n_rows; ++r) {
         st->row_max[r] = -INFINITY;
         st->row_sum[r] = 0.0f;
@@ -153,9 +156,10 @@ static inline void fused_decode_accumulate(const fused_decode_ops *ops,
         }
 }
 
-static inline void fused_decode_keys(const sattn_fused_args *a, const fused_decode_ops *ops,
-                                     fused_decode_state *st, const fused_strip *strip,
-                                     const fused_decode_block *block)
+/* Scores of the visible keys, and their maximum. */
+static inline void fused_decode_score_block(const sattn_fused_args *a, const fused_decode_ops *ops,
+                                            fused_decode_state *st, const fused_strip *strip,
+                                            const fused_decode_block *block)
 {
     const bool bent = a->softcap != 0.0f || a->visible.alibi_slopes;
     const bool masked = a->visible.mask_bool || a->visible.mask_add;
@@ -169,32 +173,65 @@ static inline void fused_decode_keys(const sattn_fused_args *a, const fused_deco
         fused_decode_hide(a, st, strip, block);
     if (bent || masked || cut)
         ops->maximum(st, n);
+}
+
+static inline void fused_decode_add_block(const fused_decode_ops *ops, fused_decode_state *st,
+                                          const fused_decode_block *block)
+{
     fused_decode_raise(ops, st);
-    ops->weigh(st, n);
+    ops->weigh(st, fused_decode_columns(block));
     fused_decode_accumulate(ops, st, block);
+}
+
+/* The block of which key j is the first that some row sees. */
+static inline fused_decode_block fused_decode_block_at(const sattn_fused_args *a,
+                                                       const fused_decode_fetch *fetch, int64_t j,
+                                                       int64_t end)
+{
+    const int64_t block_keys = fused_decode_block_keys(a);
+    const int64_t next = (j / block_keys + 1) * block_keys;
+    return (fused_decode_block){.first = j,
+                                .n_keys = (int)((next < end ? next : end) - j),
+                                .k = a->k + j * a->k_stride,
+                                .v = a->v + j * a->v_stride,
+                                .k_stride = a->k_stride,
+                                .v_stride = a->v_stride,
+                                .is_far = fetch->is_far,
+                                .k_ahead = fetch->k_ahead,
+                                .v_ahead = fetch->v_ahead};
+}
+
+/* How many blocks are scored before the first of them meets V. Wherever K and V come from, going
+ * over from one to the other costs time; but scores should stay in the first cache. */
+static inline int fused_decode_span(const sattn_fused_args *a, const fused_decode_state *st)
+{
+    const int64_t width = a->d > a->d_v ? a->d : a->d_v;
+    const int64_t bytes = fused_decode_block_keys(a) * width * (int64_t)sizeof(float);
+    const int64_t most = FUSED_DECODE_ROWS / st->slot;
+    const int64_t n = FUSED_DECODE_SPAN / bytes;
+    return (int)(n < 1 ? 1 : n < most ? n : most);
 }
 
 static inline void fused_decode_strip(const sattn_fused_args *a, const fused_decode_ops *ops,
                                       fused_decode_state *st, const fused_strip *strip)
 {
-    const int64_t block_keys = fused_decode_block_keys(a);
     const int64_t end = strip->key_end_max;
-    const fused_decode_fetch fetch = fused_decode_fetch_of(a, strip);
-    fused_decode_start(a, ops, st, strip);
-    for (int64_t j = strip->key_begin_min; j < end;) {
-        const int64_t next = (j / block_keys + 1) * block_keys;
-        const int64_t stop = next < end ? next : end;
-        const fused_decode_block block = {.first = j,
-                                          .n_keys = (int)(stop - j),
-                                          .k = a->k + j * a->k_stride,
-                                          .v = a->v + j * a->v_stride,
-                                          .k_stride = a->k_stride,
-                                          .v_stride = a->v_stride,
-                                          .is_far = fetch.is_far,
-                                          .k_ahead = fetch.k_ahead,
-                                          .v_ahead = fetch.v_ahead};
-        fused_decode_keys(a, ops, st, strip, &block);
-        j = stop;
+    const fused_decode_fetch fetch = fused_decode_fetch_of(a, ops, strip);
+    fused_decode_start(a, ops, &fetch, st, strip);
+    const int span = fused_decode_span(a, st);
+    for (int64_t scored = strip->key_begin_min, added = scored; scored < end;) {
+        for (int i = 0; i < span && scored < end; ++i) {
+            const fused_decode_block block = fused_decode_block_at(a, &fetch, scored, end);
+            fused_decode_take(st, i);
+            fused_decode_score_block(a, ops, st, strip, &block);
+            scored += block.n_keys;
+        }
+        for (int i = 0; added < scored; ++i) {
+            const fused_decode_block block = fused_decode_block_at(a, &fetch, added, end);
+            fused_decode_take(st, i);
+            fused_decode_add_block(ops, st, &block);
+            added += block.n_keys;
+        }
     }
     fused_decode_store(a, st, strip);
 }
@@ -206,8 +243,8 @@ static inline void fused_decode(const sattn_fused_args *a, const fused_decode_op
     st.q_pitch = (a->d + ops->lanes - 1) / ops->lanes * ops->lanes;
     st.o_pitch = (a->d_v + ops->lanes - 1) / ops->lanes * ops->lanes;
     st.q = a->scratch;
-    st.s = st.q + FUSED_DECODE_ROWS * ((st.q_pitch + 15) / 16 * 16);
-    st.o = st.s + FUSED_DECODE_ROWS * FUSED_DECODE_KEYS;
+    st.spans = st.q + FUSED_DECODE_ROWS * ((st.q_pitch + 15) / 16 * 16);
+    st.o = st.spans + FUSED_DECODE_ROWS * FUSED_DECODE_KEYS;
     st.sum = st.o + FUSED_DECODE_ROWS * st.o_pitch;
     st.dots = st.sum + FUSED_DECODE_ROWS * st.o_pitch;
     fused_strip strip;

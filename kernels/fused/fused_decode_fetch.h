@@ -16,9 +16,10 @@
 #include "kernels/fused/fused_decode_state.h"
 
 enum {
-    FUSED_FETCH_HELD = 16 << 20, /* bytes of K and V from which on not all of them lie in a cache */
+    FUSED_FETCH_HELD = 12 << 20, /* most bytes of a call's K and V that may all lie in a cache */
     FUSED_FETCH_NEAR = 2 << 10,  /* bytes ahead there, for one or two rows; twice that for more */
     FUSED_FETCH_FAR = 8 << 10,   /* and from memory */
+    FUSED_FETCH_WIDE = 12 << 10, /* the same for groups of more than SCORE_GROUP rows */
 };
 
 typedef struct fused_decode_fetch {
@@ -34,15 +35,19 @@ static inline int64_t fused_fetch_distance(int64_t bytes, int64_t width)
 }
 
 static inline fused_decode_fetch fused_decode_fetch_of(const sattn_fused_args *a,
+                                                       const fused_decode_ops *ops,
                                                        const fused_strip *strip)
 {
     const int64_t element = (int64_t)sizeof(float);
     const int64_t n_keys = strip->key_end_max - strip->key_begin_min;
     const int64_t own_bytes = n_keys * (a->d + a->d_v) * element;
-    const int64_t call_bytes = a->kv_bytes > 0 ? a->kv_bytes : own_bytes;
-    const bool far = call_bytes >= FUSED_FETCH_HELD;
-    const int64_t near_bytes = strip->n_rows > 2 ? 2 * FUSED_FETCH_NEAR : FUSED_FETCH_NEAR;
-    const int64_t bytes = far ? FUSED_FETCH_FAR : near_bytes;
+    const bool wide = strip->n_rows > SCORE_GROUP && ops->group > SCORE_GROUP;
+    const int64_t held = wide ? FUSED_FETCH_HELD / 3 : FUSED_FETCH_HELD;
+    const bool far = (a->kv_bytes > 0 ? a->kv_bytes : own_bytes) > held;
+    const bool several = strip->n_rows > 2;
+    const int64_t near_bytes = several ? 2 * FUSED_FETCH_NEAR : FUSED_FETCH_NEAR;
+    const int64_t far_bytes = wide ? FUSED_FETCH_WIDE : FUSED_FETCH_FAR;
+    const int64_t bytes = far ? far_bytes : near_bytes;
     return (fused_decode_fetch){
         .is_far = far,
         .k_ahead = fused_fetch_distance(bytes, a->d) * a->k_stride * element,
@@ -58,7 +63,7 @@ static inline fused_decode_part fused_decode_part_of(const fused_decode_state *s
 {
     fused_decode_part part = {
         .row = row,
-        .n_rows = score_group_rows(st->n_rows, row),
+        .n_rows = fused_decode_group_rows(st, row),
         .begin = begin,
         .end = begin + turn < block->n_keys ? begin + turn : block->n_keys,
     };

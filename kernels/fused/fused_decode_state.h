@@ -11,6 +11,7 @@ enum {
     FUSED_DECODE_KEYS = 128, /* most keys of a block; a multiple of every ISA's key tile */
     FUSED_DECODE_UNIT = 16, /* keys of a part of a block; a multiple of every vector and key tile */
     FUSED_DECODE_ROWS = 32, /* most rows of a strip */
+    FUSED_DECODE_SPAN = 256 << 10, /* bytes of K or V up to which blocks share a span */
 };
 
 typedef struct fused_decode_state {
@@ -18,16 +19,21 @@ typedef struct fused_decode_state {
     int64_t q_pitch; /* floats per row of q: d rounded up to whole vectors */
     int64_t o_pitch; /* floats per row of o */
     int n_rows;
-    float *q;    /* scale * q, zeros behind d, as `pack` leaves it; by fused_decode_pack: group of n
-                  * rows   from row r on at q + r * q_pitch, laid out [vectors of a row][n][lanes] */
-    float *s;    /* [n_rows][FUSED_DECODE_KEYS] scores, then weights */
-    float *o;    /* [n_rows][o_pitch] */
-    float *sum;  /* [n_rows][o_pitch] AV product of a block, where registers do not hold it */
-    float *dots; /* [FUSED_DECODE_KEYS][lanes] products of one row and the keys of a block, whose
-                  * lanes are still to be added up */
+    int group; /* most rows of a group */
+    float *q;  /* scale * q, zeros behind d, as `pack` leaves it; by fused_decode_pack: group of n
+                * rows   from row r on at q + r * q_pitch, laid out [vectors of a row][n][lanes] */
+    float *s;  /* [slot][FUSED_DECODE_KEYS] scores, then weights, of the block at hand */
+    float *spans; /* [FUSED_DECODE_ROWS][FUSED_DECODE_KEYS]: s of the blocks of a span */
+    int slot;     /* rows of s: n_rows, whole groups if there are several rows */
+    float *o;     /* [n_rows][o_pitch] */
+    float *sum;   /* [n_rows][o_pitch], or as many as one group's accumulators of the AV product:
+                   * sums of a block that are not in registers */
+    float *dots;  /* [FUSED_DECODE_KEYS][lanes] products of one row and the keys of a block, whose
+                   * lanes are still to be added up */
     float row_max[FUSED_DECODE_ROWS]; /* reference value m, -inf until a key was seen */
     float row_sum[FUSED_DECODE_ROWS];
-    float block_max[FUSED_DECODE_ROWS]; /* maximum over the visible keys of the block */
+    float *block_max; /* maximum over the visible keys of the block at hand, [slot], from: */
+    float span_max[FUSED_DECODE_ROWS];
 } fused_decode_state;
 
 typedef struct fused_decode_block {
@@ -56,6 +62,7 @@ typedef struct fused_decode_alibi {
 
 typedef struct fused_decode_ops {
     int lanes;
+    int group;        /* most rows of a group: SCORE_GROUP, or twice that */
     bool takes_turns; /* from memory groups of rows meet a few keys of a block at a time */
     /* q = scale * Q as `score` wants it; NULL: by fused_decode_pack */
     void (*pack)(fused_decode_state *st, const fused_strip *strip, float scale);
@@ -78,6 +85,30 @@ typedef struct fused_decode_ops {
     void (*accumulate)(const fused_decode_state *st, const fused_decode_block *block,
                        const fused_decode_part *part);
 } fused_decode_ops;
+
+/* Rows of the group that starts at `row`. */
+static inline int fused_decode_group_rows(const fused_decode_state *st, int row)
+{
+    const int left = st->n_rows - row;
+    if (st->group == SCORE_GROUP)
+        return score_group_rows(st->n_rows, row);
+    return left < st->group ? left : st->group;
+}
+
+/* Rows with those that fill up the last group, which are scored but mean nothing. */
+static inline int fused_decode_padded(const fused_decode_state *st)
+{
+    if (st->n_rows <= SCORE_GROUP)
+        return st->n_rows;
+    return (st->n_rows + st->group - 1) / st->group * st->group;
+}
+
+/* Takes block i of a span in hand. */
+static inline void fused_decode_take(fused_decode_state *st, int i)
+{
+    st->s = st->spans + (int64_t)i * st->slot * FUSED_DECODE_KEYS;
+    st->block_max = st->span_max + i * st->slot;
+}
 
 /* The keys of a block in whole units. */
 static inline int fused_decode_columns(const fused_decode_block *block)

@@ -65,6 +65,7 @@ static float exp_of_one(float t)
 void sattn_fused_f32_avx2_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
+                                         .group = SCORE_GROUP,
                                          .takes_turns = true,
                                          .score = score,
                                          .cap = vec_softcap,

@@ -23,7 +23,6 @@ typedef enum score_fetch {
     SCORE_FETCH_NONE,
     SCORE_FETCH_BY_KEY,    /* from where each key is read */
     SCORE_FETCH_BY_OFFSET, /* from the start of each key, by one offset held in a register */
-    SCORE_FETCH_IN_TURN,   /* as by key, of keys that are read one after the other */
     SCORE_FETCH_STREAM,    /* line by line in the order in which they lie, whatever is read */
 } score_fetch;
 
