@@ -161,7 +161,7 @@ SATTN_INLINE void score_in_order(fused_decode_state *st, const fused_decode_bloc
     const float *const q = st->q + part->row * st->q_pitch;
     const float *k = block->k + part->begin * stride;
     float *s = st->s + part->row * FUSED_DECODE_KEYS + part->begin;
-    float *const dots = st->sum;
+    float *const dots = st->dots;
     __m512 q_f32x16[TILE];
     SATTN_UNROLL(16)
     for (int i = 0; i < n_rows * n_vecs; ++i)

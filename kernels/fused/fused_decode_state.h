@@ -26,19 +26,15 @@ typedef struct fused_decode_state {
     float *spans; /* [FUSED_DECODE_ROWS][FUSED_DECODE_KEYS]: s of the blocks of a span */
     int slot;     /* rows of s: n_rows, whole groups if there are several rows */
     float *o;     /* [n_rows][o_pitch] */
-    float *sum; /* [2][o_pitch], or where that is less as many as one group's accumulators of the AV
-                 * product: sums of a block that are not in registers */
+    float *sum;   /* [n_rows][o_pitch], or as many as one group's accumulators of the AV product:
+                   * sums of a block that are not in registers */
+    float *dots;  /* [FUSED_DECODE_KEYS][lanes] products of one row and the keys of a block, whose
+                   * lanes are still to be added up */
     float row_max[FUSED_DECODE_ROWS]; /* reference value m, -inf until a key was seen */
     float row_sum[FUSED_DECODE_ROWS];
     float *block_max; /* maximum over the visible keys of the block at hand, [slot], from: */
     float span_max[FUSED_DECODE_ROWS];
 } fused_decode_state;
-
-/* How K and V are prefetched. */
-typedef enum fused_fetch {
-    FUSED_FETCH_OWN,  /* with each line that is read the one `ahead` of it */
-    FUSED_FETCH_NEXT, /* what comes next of K and V in turn, whatever is read */
-} fused_fetch;
 
 typedef struct fused_decode_block {
     int64_t first;  /* absolute index of its first key */
@@ -46,20 +42,16 @@ typedef struct fused_decode_block {
     const float *k; /* row of the first key */
     const float *v;
     int64_t k_stride, v_stride;
-    fused_fetch fetch;
-    bool is_far;                  /* K and V are taken to come from memory */
-    int64_t k_ahead, v_ahead;     /* FUSED_FETCH_OWN: bytes */
-    const float *k_next, *v_next; /* FUSED_FETCH_NEXT: rows where it begins */
+    bool is_far;              /* K and V are taken to come from memory */
+    int64_t k_ahead, v_ahead; /* bytes from a row to the one prefetched with it */
 } fused_decode_block;
 
 /* A group of rows, and the keys of a block that are worked on for it: [begin, end). */
 typedef struct fused_decode_part {
     int row, n_rows;
     int begin, end;
-    fused_fetch fetch;
     bool is_far; /* as in the block; later groups find K and V in a cache */
     int64_t k_ahead, v_ahead;
-    int share, shares; /* FUSED_FETCH_NEXT: the groups that fetch, and which of them this one is */
 } fused_decode_part;
 
 /* ALiBi of one row at one block. */
@@ -70,15 +62,13 @@ typedef struct fused_decode_alibi {
 
 typedef struct fused_decode_ops {
     int lanes;
-    int group; /* most rows of a group: SCORE_GROUP, or twice that */
-    /* Has no use for FUSED_FETCH_NEXT: it reads what comes from memory from front to back, or
-     * leaves prefetching to hardware. */
-    bool streams;
+    int group;        /* most rows of a group: SCORE_GROUP, or twice that */
+    bool takes_turns; /* from memory groups of rows meet a few keys of a block at a time */
     /* q = scale * Q as `score` wants it; NULL: by fused_decode_pack */
     void (*pack)(fused_decode_state *st, const fused_strip *strip, float scale);
-    /* s[r][j] = q[r] . k[j] for the rows and keys of the part, and block_max over these, as if
-     * every key were visible; a NaN does not enter block_max. May write s up to the end of the
-     * unit. */
+    /* s[r][j] = q[r] . k[j] for the rows and keys of the part, and block_max over the keys of the
+     * block up to the last of these, as if every key were visible; a NaN does not enter block_max.
+     * May write s up to the end of the unit. */
     void (*score)(fused_decode_state *st, const fused_decode_block *block,
                   const fused_decode_part *part);
     /* s[0 .. n) = softcap * tanh(s / softcap) */
@@ -91,7 +81,7 @@ typedef struct fused_decode_ops {
     void (*weigh)(fused_decode_state *st, int n);
     /* exp(t) of one number, with the same polynomial */
     float (*exp)(float t);
-    /* o += s v for the rows of the part and all keys of the block */
+    /* o += s v for the rows and keys of the part, by the block's last part at the latest */
     void (*accumulate)(const fused_decode_state *st, const fused_decode_block *block,
                        const fused_decode_part *part);
 } fused_decode_ops;

@@ -85,7 +85,6 @@ void sattn_fused_f32_avx512_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
                                          .group = SCORE_WIDE,
-                                         .streams = true,
                                          .pack = pack,
                                          .score = score,
                                          .cap = vec_softcap,

@@ -118,7 +118,6 @@ void sattn_fused_f32_neon_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
                                          .group = SCORE_GROUP,
-                                         .streams = true,
                                          .score = score,
                                          .cap = vec_softcap,
                                          .slope = slope,

@@ -42,9 +42,13 @@ SATTN_INLINE void vec_stream_fetch(const vec_stream *stream, const int i)
 
 SATTN_INLINE void vec_stream_advance(vec_stream *stream, const int n_lines)
 {
+    const uintptr_t at = stream->at + (uintptr_t)n_lines * VEC_LINE;
     const int64_t left = stream->left - n_lines * VEC_LINE;
-    stream->at += (uintptr_t)(n_lines * VEC_LINE + (left > 0 ? 0 : stream->gap));
-    stream->left = left + (left > 0 ? 0 : stream->width);
+    uintptr_t next = at + (uintptr_t)stream->gap;
+    int64_t anew = left + stream->width;
+    __asm__("" : "+r"(next), "+r"(anew)); /* compilers would choose first and add then */
+    stream->at = left > 0 ? at : next;
+    stream->left = left > 0 ? left : anew;
 }
 
 #endif
