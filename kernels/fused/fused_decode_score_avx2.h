@@ -29,6 +29,25 @@ SATTN_INLINE __m256 raise_max(__m256 max_f32x8, __m256 s_f32x8)
     return _mm256_max_ps(s_f32x8, max_f32x8);
 }
 
+/* block_max of n_rows rows from the maximum over their tiles of n_keys scores, and from that over
+ * earlier parts of the block, if any. */
+SATTN_INLINE void store_max(float *block_max, __m256 max_f32x8, bool is_first, const int n_rows,
+                            const int n_keys)
+{
+    float lanes[SCORE_LANES];
+    max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute_ps(max_f32x8, 0xb1));
+    if (n_keys >= 4)
+        max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute_ps(max_f32x8, 0x4e));
+    if (n_keys == TILE)
+        max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute2f128_ps(max_f32x8, max_f32x8, 1));
+    _mm256_storeu_ps(lanes, max_f32x8);
+    SATTN_UNROLL(4)
+    for (int r = 0; r < n_rows; ++r) {
+        const float max = lanes[r * n_keys];
+        block_max[r] = is_first || max > block_max[r] ? max : block_max[r];
+    }
+}
+
 /* What one row works on: a band of features of some keys. */
 typedef struct score_step {
     __m256i last;      /* lanes of the last vector */
@@ -172,7 +191,7 @@ SATTN_NOINLINE void score_1_row(fused_decode_state *st, const fused_decode_block
         max_f32x8 = raise_max(max_f32x8, tile_f32x8);
         _mm256_storeu_ps(s + j, tile_f32x8);
     }
-    st->block_max[part->row] = vec_hmax_f32x8(max_f32x8);
+    store_max(st->block_max + part->row, max_f32x8, part->begin == 0, 1, TILE);
 }
 
 /* Stores a tile of n_keys scores for each of n_rows rows. */
@@ -189,23 +208,6 @@ SATTN_INLINE void store_tile(float *s, __m256 tile_f32x8, const int n_rows, cons
         _mm_storel_pi((__m64 *)(void *)(s + 2 * FUSED_DECODE_KEYS), high);
         if (n_rows > 3)
             _mm_storeh_pi((__m64 *)(void *)(s + 3 * FUSED_DECODE_KEYS), high);
-    }
-}
-
-/* block_max of n_rows rows from the maximum over their tiles of n_keys scores, and from that over
- * earlier parts of the block, if any. */
-SATTN_INLINE void store_max(float *block_max, __m256 max_f32x8, bool is_first, const int n_rows,
-                            const int n_keys)
-{
-    float lanes[SCORE_LANES];
-    max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute_ps(max_f32x8, 0xb1));
-    if (n_keys == 4)
-        max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute_ps(max_f32x8, 0x4e));
-    _mm256_storeu_ps(lanes, max_f32x8);
-    SATTN_UNROLL(4)
-    for (int r = 0; r < n_rows; ++r) {
-        const float max = lanes[r * n_keys];
-        block_max[r] = is_first || max > block_max[r] ? max : block_max[r];
     }
 }
 
