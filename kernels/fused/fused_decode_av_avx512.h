@@ -14,7 +14,7 @@
 
 enum {
     AV_LANES = 16,
-    AV_TILE = 32, /* most accumulators of a register tile */
+    AV_TILE = 24, /* most accumulators of a register tile */
     AV_RUN = 16,  /* keys of a run, a multiple of all numbers of parts */
     AV_BAND = 8,  /* vectors of columns that one row of weights meets at a time */
 };
@@ -217,11 +217,6 @@ SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows)
 /* A run of the keys of a band, two vectors at a time, or one where keys are dealt. */
 SATTN_INLINE void av_run_of_rows(av_step *step, int n_vecs, const int n_rows)
 {
-    if (n_vecs < 3) {
-        for (; n_vecs > 0; --n_vecs)
-            av_tile_of_run(step, n_rows, 1, 4);
-        return;
-    }
     if (n_vecs < 5) {
         for (; n_vecs > 0; --n_vecs)
             av_tile_of_run(step, n_rows, 1, 2);
@@ -266,9 +261,22 @@ static inline void av_runs(av_step *band, int n_vecs, int n_rows, float *sums)
     av_next(band, n_vecs);
 }
 
+/* A band that is dealt to 4 parts, too many for more than 4 rows, which take turns. */
+static inline void av_dealt(av_step *band, int n_vecs, int n_rows)
+{
+    av_step rest = *band;
+    rest.s += SCORE_GROUP * FUSED_DECODE_KEYS;
+    rest.o += SCORE_GROUP * band->o_pitch;
+    av_band(band, n_vecs, n_rows < SCORE_GROUP ? n_rows : SCORE_GROUP);
+    if (n_rows > SCORE_GROUP)
+        av_band(&rest, n_vecs, n_rows - SCORE_GROUP);
+}
+
 static inline void av_group(const fused_decode_state *st, const fused_decode_block *block,
                             const fused_decode_part *part)
 {
+    const bool by_runs =
+        part->n_rows > SCORE_GROUP || (part->n_rows == SCORE_GROUP && part->is_far);
     av_step step = {.s = st->s + part->row * FUSED_DECODE_KEYS,
                     .v = block->v,
                     .o = st->o + part->row * st->o_pitch,
@@ -280,7 +288,9 @@ static inline void av_group(const fused_decode_state *st, const fused_decode_blo
     while (step.n_columns > 0) {
         const int64_t left = (step.n_columns + AV_LANES - 1) / AV_LANES;
         const int n_vecs = left < AV_BAND ? (int)left : AV_BAND;
-        if (part->n_rows > SCORE_GROUP || (part->n_rows == SCORE_GROUP && part->is_far))
+        if (n_vecs < 3)
+            av_dealt(&step, n_vecs, part->n_rows);
+        else if (by_runs)
             av_runs(&step, n_vecs, part->n_rows, st->sum);
         else
             av_band(&step, n_vecs, part->n_rows);

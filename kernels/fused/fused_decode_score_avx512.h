@@ -150,6 +150,47 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
     store_max(st->block_max + part->row, max_f32x16, n_rows, n_keys);
 }
 
+/* One or two rows of n_vecs vectors, which stay in registers, against keys one after the other, as
+ * they lie. Their accumulators wait in memory for the reduction. */
+SATTN_INLINE void score_in_order(fused_decode_state *st, const fused_decode_block *block,
+                                 const fused_decode_part *part, const int n_rows, const int n_vecs)
+{
+    const int n_keys = TILE / n_rows;
+    const int64_t stride = block->k_stride;
+    const int64_t ahead = part->k_ahead;
+    const float *const q = st->q + part->row * st->q_pitch;
+    const float *k = block->k + part->begin * stride;
+    float *s = st->s + part->row * FUSED_DECODE_KEYS + part->begin;
+    float *const dots = st->dots;
+    __m512 q_f32x16[TILE];
+    SATTN_UNROLL(16)
+    for (int i = 0; i < n_rows * n_vecs; ++i)
+        q_f32x16[i] = vec_in_register_f32x16(_mm512_loadu_ps(q + i * SCORE_LANES));
+    __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
+    for (int left = part->end - part->begin; left > 0; left -= n_keys, s += n_keys) {
+        SATTN_NO_UNROLL
+        for (int j = 0; j < n_keys; ++j) {
+            score_key_of_rows(dots + j * SCORE_LANES, n_keys * SCORE_LANES, q_f32x16, k, ahead,
+                              n_rows, n_vecs);
+            k += j + 1 < left ? stride : 0; /* the last key again keeps the maximum right */
+        }
+        __m512 acc[TILE];
+        SATTN_UNROLL(16)
+        for (int i = 0; i < TILE; ++i)
+            acc[i] = _mm512_loadu_ps(dots + i * SCORE_LANES);
+        const __m512 tile_f32x16 = vec_hsum_rows_f32x16(acc);
+        max_f32x16 = raise_max(max_f32x16, tile_f32x16);
+        if (n_rows == 1)
+            _mm512_storeu_ps(s, tile_f32x16);
+        else
+            store_tile(s, tile_f32x16, n_rows, n_keys);
+    }
+    if (n_rows == 1)
+        st->block_max[part->row] = vec_hmax_f32x16(max_f32x16);
+    else
+        store_max(st->block_max + part->row, max_f32x16, n_rows, n_keys);
+}
+
 /* 5 to 8 rows meet two keys at a time, and of two such tiles the sums are taken together. */
 SATTN_NOINLINE void score_wide_rows(fused_decode_state *st, const fused_decode_block *block,
                                     const fused_decode_part *part)
@@ -199,6 +240,30 @@ SATTN_NOINLINE void score_wide_row(fused_decode_state *st, const fused_decode_bl
     score_1_row(st, block, part, 4);
 }
 
+SATTN_NOINLINE void score_1_row_of_64(fused_decode_state *st, const fused_decode_block *block,
+                                      const fused_decode_part *part)
+{
+    score_in_order(st, block, part, 1, 4);
+}
+
+SATTN_NOINLINE void score_1_row_of_128(fused_decode_state *st, const fused_decode_block *block,
+                                       const fused_decode_part *part)
+{
+    score_in_order(st, block, part, 1, 8);
+}
+
+SATTN_NOINLINE void score_2_rows_of_64(fused_decode_state *st, const fused_decode_block *block,
+                                       const fused_decode_part *part)
+{
+    score_in_order(st, block, part, 2, 4);
+}
+
+SATTN_NOINLINE void score_2_rows_of_128(fused_decode_state *st, const fused_decode_block *block,
+                                        const fused_decode_part *part)
+{
+    score_in_order(st, block, part, 2, 8);
+}
+
 SATTN_NOINLINE void score_2_rows(fused_decode_state *st, const fused_decode_block *block,
                                  const fused_decode_part *part)
 {
@@ -235,8 +300,16 @@ static inline void score(fused_decode_state *st, const fused_decode_block *block
         score_4_rows(st, block, part);
     else if (part->n_rows == 3)
         score_3_rows(st, block, part);
+    else if (part->n_rows == 2 && st->d == 64)
+        score_2_rows_of_64(st, block, part);
+    else if (part->n_rows == 2 && st->d == 128)
+        score_2_rows_of_128(st, block, part);
     else if (part->n_rows == 2)
         score_2_rows(st, block, part);
+    else if (st->d == 64)
+        score_1_row_of_64(st, block, part);
+    else if (st->d == 128)
+        score_1_row_of_128(st, block, part);
     else if (st->d > WIDE)
         score_wide_row(st, block, part);
     else

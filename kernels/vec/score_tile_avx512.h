@@ -22,7 +22,9 @@ SATTN_INLINE void score_tile_f32x16(__m512 *acc, const float *q, const float *co
     for (int i = 0; i < n_rows * n_keys; ++i)
         acc[i] = _mm512_setzero_ps();
     __m512 q_f32x16[SCORE_WIDE];
-    vec_stream stream = vec_stream_of(k[0], ahead, d, k[1] - k[0]);
+    vec_stream stream;
+    if (fetch == SCORE_FETCH_STREAM)
+        stream = vec_stream_of(k[0], ahead, d, k[1] - k[0]);
     int64_t x = 0;
     SATTN_NO_UNROLL
     for (; x + SCORE_LANES <= d; x += SCORE_LANES, q += n_rows * SCORE_LANES) {
@@ -83,6 +85,30 @@ SATTN_INLINE __m512 score_key_f32x16(const float *q, const float *k, int64_t who
     if (tail)
         acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), vec_load_tail_f32x16(k + x, tail), acc);
     return acc;
+}
+
+/* q[r] . k by lanes for n_rows rows in registers, of which n_vecs vectors lie side by side as in a
+ * packed group: at dots + r * pitch. */
+SATTN_INLINE void score_key_of_rows(float *dots, int64_t pitch, const __m512 *q, const float *k,
+                                    int64_t ahead, const int n_rows, const int n_vecs)
+{
+    __m512 acc[SCORE_GROUP];
+    SATTN_UNROLL(4)
+    for (int r = 0; r < n_rows; ++r)
+        acc[r] = _mm512_setzero_ps();
+    SATTN_UNROLL(8)
+    for (int x = 0; x < n_vecs; ++x) {
+        __m512 k_f32x16 = _mm512_loadu_ps(k + x * SCORE_LANES);
+        vec_fetch(k + x * SCORE_LANES, ahead);
+        if (n_rows > 1)
+            k_f32x16 = vec_in_register_f32x16(k_f32x16);
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r)
+            acc[r] = _mm512_fmadd_ps(q[x * n_rows + r], k_f32x16, acc[r]);
+    }
+    SATTN_UNROLL(4)
+    for (int r = 0; r < n_rows; ++r)
+        _mm512_storeu_ps(dots + r * pitch, acc[r]);
 }
 
 #endif
