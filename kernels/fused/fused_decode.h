@@ -119,14 +119,14 @@ static inline int64_t fused_decode_block_keys(const sattn_fused_args *a)
     return width > 192 && width <= 320 ? FUSED_DECODE_KEYS / 2 : FUSED_DECODE_KEYS;
 }
 
-/* Keys of a block that a group meets before the next has its turn: all, or from memory about as
- * many as the first group prefetches ahead. */
+/* Keys of a block that a group meets before the next has its turn: all, or where several groups
+ * read from memory about as many as the first prefetches ahead. */
 static inline int fused_decode_turn(const fused_decode_ops *ops, const fused_decode_state *st,
                                     const fused_decode_block *block)
 {
     const int64_t width = st->d > st->d_v ? st->d : st->d_v;
     const int64_t n = fused_fetch_distance(FUSED_FETCH_FAR, width);
-    if (!ops->takes_turns || !block->is_far || n > FUSED_DECODE_KEYS)
+    if (!ops->takes_turns || !block->is_far || st->n_rows <= SCORE_GROUP || n > FUSED_DECODE_KEYS)
         return FUSED_DECODE_KEYS;
     return (int)(n + FUSED_DECODE_UNIT - 1) / FUSED_DECODE_UNIT * FUSED_DECODE_UNIT;
 }

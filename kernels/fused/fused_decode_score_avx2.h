@@ -2,14 +2,14 @@
  *
  * fused_decode_score_avx2.h: the scores of few query rows, 8 features per vector.
  *
- * Several rows: 8 accumulators, for 2 rows x 4 keys or 4 x 2 (3 x 2), each over all features, then
- * one transposing reduction.
+ * 8 accumulators, for 2 rows x 4 keys, 4 x 2 (3 x 2) or one wide row x 8, each over all features,
+ * then one transposing reduction. Whatever a tile reads, it prefetches K line by line in order.
  *
- * One row uses each vector of K but once, so the order of reading counts. It takes key by key,
- * from front to back, in a loop so short that each of its loads steps by one row: hardware follows
- * loads of a small, steady step into the first cache, and a tile of keys side by side it does not.
- * Most of Q stays in registers. The lanes of a key's products are stored, and added up for 8 keys
- * at a time. */
+ * One row uses each vector of K but once, so the order of reading counts. Up to SCORE_NARROW
+ * vectors wide, it takes key by key in a loop so short that each of its loads steps by one row of
+ * K: the core follows loads of a small, steady step into the first cache, but not the loads of a
+ * long loop, nor keys side by side. Most of Q stays in registers. The lanes of a key's products are
+ * stored, and added up for 8 keys at a time. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_SCORE_AVX2_H
 #define SATTN_KERNELS_FUSED_DECODE_SCORE_AVX2_H
 
@@ -18,9 +18,9 @@
 #include "kernels/vec/vec_avx2.h"
 
 enum {
-    TILE = 8,        /* accumulators of a register tile */
-    SCORE_BAND = 16, /* most vectors of features that one row takes of a key at a time */
-    SCORE_HELD = 12, /* most vectors of Q in registers */
+    TILE = 8,          /* accumulators of a register tile */
+    SCORE_NARROW = 16, /* most vectors of features of a row that meets key by key */
+    SCORE_HELD = 12,   /* most vectors of Q in registers */
 };
 
 /* max returns its second operand if either is NaN, so the running maximum comes second. */
@@ -29,30 +29,45 @@ SATTN_INLINE __m256 raise_max(__m256 max_f32x8, __m256 s_f32x8)
     return _mm256_max_ps(s_f32x8, max_f32x8);
 }
 
-/* What one row works on: a band of features of some keys. */
+/* block_max of n_rows rows from the maximum over their tiles of n_keys scores, and from that over
+ * earlier parts of the block, if any. */
+SATTN_INLINE void store_max(float *block_max, __m256 max_f32x8, bool is_first, const int n_rows,
+                            const int n_keys)
+{
+    float lanes[SCORE_LANES];
+    max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute_ps(max_f32x8, 0xb1));
+    if (n_keys >= 4)
+        max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute_ps(max_f32x8, 0x4e));
+    if (n_keys == TILE)
+        max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute2f128_ps(max_f32x8, max_f32x8, 1));
+    _mm256_storeu_ps(lanes, max_f32x8);
+    SATTN_UNROLL(4)
+    for (int r = 0; r < n_rows; ++r) {
+        const float max = lanes[r * n_keys];
+        block_max[r] = is_first || max > block_max[r] ? max : block_max[r];
+    }
+}
+
+/* What one narrow row works on. */
 typedef struct score_step {
-    __m256i last;      /* lanes of the last vector */
-    const float *q;    /* on the first feature; so is: */
-    const float *k;    /* the first key */
-    const float *from; /* what is there already of the products, by lanes: of the first key, and */
-    int64_t from_step; /* floats to the next */
-    float *dots;       /* where it goes */
+    __m256i last;   /* lanes of the last vector of features */
+    const float *q; /* of the row */
+    const float *k; /* of the first key */
+    float *dots;    /* of the first key */
     int64_t stride;
     int64_t ahead; /* bytes from a row of K to the one that is prefetched with it */
     int n_keys;
 } score_step;
 
-/* dots = from + q . k by lanes, for n_vecs vectors of features */
-SATTN_INLINE void score_band(const score_step *step, const int n_vecs)
+/* dots = q . k by lanes, for n_vecs vectors of features */
+SATTN_INLINE void score_keys(const score_step *step, const int n_vecs)
 {
     const int n_held = n_vecs < SCORE_HELD ? n_vecs : SCORE_HELD;
     const __m256i last = step->last;
-    const int64_t from_step = step->from_step;
     const int64_t stride = step->stride;
     const int64_t ahead = step->ahead;
     const float *const q = step->q;
     const float *k = step->k;
-    const float *from = step->from;
     float *dots = step->dots;
     float *const end = dots + step->n_keys * SCORE_LANES;
     __m256 q_f32x8[SCORE_HELD];
@@ -60,8 +75,8 @@ SATTN_INLINE void score_band(const score_step *step, const int n_vecs)
     for (int x = 0; x < n_held; ++x)
         q_f32x8[x] = vec_in_register_f32x8(_mm256_loadu_ps(q + x * SCORE_LANES));
     SATTN_NO_UNROLL
-    for (; dots < end; dots += SCORE_LANES, from += from_step, k += stride) {
-        __m256 acc = _mm256_loadu_ps(from);
+    for (; dots < end; dots += SCORE_LANES, k += stride) {
+        __m256 acc = _mm256_setzero_ps();
         SATTN_UNROLL(16)
         for (int x = 0; x < n_vecs; ++x) {
             SATTN_KEEP_ORDER();
@@ -77,90 +92,74 @@ SATTN_INLINE void score_band(const score_step *step, const int n_vecs)
     }
 }
 
-SATTN_NOINLINE void score_bands(const score_step *step, int n_vecs)
+SATTN_NOINLINE void score_any_width(const score_step *step, int n_vecs)
 {
     switch (n_vecs) {
     case 1:
-        score_band(step, 1);
+        score_keys(step, 1);
         break;
     case 2:
-        score_band(step, 2);
+        score_keys(step, 2);
         break;
     case 3:
-        score_band(step, 3);
+        score_keys(step, 3);
         break;
     case 4:
-        score_band(step, 4);
+        score_keys(step, 4);
         break;
     case 5:
-        score_band(step, 5);
+        score_keys(step, 5);
         break;
     case 6:
-        score_band(step, 6);
+        score_keys(step, 6);
         break;
     case 7:
-        score_band(step, 7);
+        score_keys(step, 7);
         break;
     case 8:
-        score_band(step, 8);
+        score_keys(step, 8);
         break;
     case 9:
-        score_band(step, 9);
+        score_keys(step, 9);
         break;
     case 10:
-        score_band(step, 10);
+        score_keys(step, 10);
         break;
     case 11:
-        score_band(step, 11);
+        score_keys(step, 11);
         break;
     case 12:
-        score_band(step, 12);
+        score_keys(step, 12);
         break;
     case 13:
-        score_band(step, 13);
+        score_keys(step, 13);
         break;
     case 14:
-        score_band(step, 14);
+        score_keys(step, 14);
         break;
     case 15:
-        score_band(step, 15);
+        score_keys(step, 15);
         break;
     default:
-        score_band(step, SCORE_BAND);
+        score_keys(step, SCORE_NARROW);
     }
 }
 
-/* The products of one row with the keys of a part, by lanes. */
-SATTN_INLINE void score_dots(const fused_decode_state *st, const fused_decode_block *block,
-                             const fused_decode_part *part)
-{
-    static const float zeros[SCORE_LANES];
-    score_step step = {.q = st->q + part->row * st->q_pitch,
-                       .k = block->k + part->begin * block->k_stride,
-                       .from = zeros,
-                       .dots = st->dots,
-                       .stride = block->k_stride,
-                       .ahead = part->k_ahead,
-                       .n_keys = part->end - part->begin};
-    for (int64_t left = st->d; left > 0; left -= SCORE_BAND * SCORE_LANES) {
-        const int64_t n_vecs = (left + SCORE_LANES - 1) / SCORE_LANES;
-        const int n = n_vecs < SCORE_BAND ? (int)n_vecs : SCORE_BAND;
-        step.last = vec_tail_m8(left - (n - 1) * SCORE_LANES);
-        score_bands(&step, n);
-        step.q += SCORE_BAND * SCORE_LANES;
-        step.k += SCORE_BAND * SCORE_LANES;
-        step.from = step.dots;
-        step.from_step = SCORE_LANES;
-    }
-}
-
-SATTN_NOINLINE void score_1_row(fused_decode_state *st, const fused_decode_block *block,
-                                const fused_decode_part *part)
+SATTN_NOINLINE void score_narrow_row(fused_decode_state *st, const fused_decode_block *block,
+                                     const fused_decode_part *part)
 {
     const int n_keys = part->end - part->begin;
+    const int64_t n_vecs = (st->d + SCORE_LANES - 1) / SCORE_LANES;
+    const score_step step = {.last = vec_tail_m8(st->d - (n_vecs - 1) * SCORE_LANES),
+                             .q = st->q + part->row * st->q_pitch,
+                             .k = block->k + part->begin * block->k_stride,
+                             .dots = st->dots,
+                             .stride = block->k_stride,
+                             .ahead = part->k_ahead,
+                             .n_keys = n_keys};
     float *const s = st->s + part->row * FUSED_DECODE_KEYS + part->begin;
     __m256 max_f32x8 = _mm256_set1_ps(-INFINITY);
-    score_dots(st, block, part);
+    score_any_width(&step, (int)n_vecs);
     for (int j = n_keys; j % TILE; ++j) /* a key again keeps the maximum right */
         _mm256_storeu_ps(st->dots + j * SCORE_LANES, _mm256_loadu_ps(st->dots));
     for (int j = 0; j < n_keys; j += TILE) {
@@ -172,7 +171,7 @@ SATTN_NOINLINE void score_1_row(fused_decode_state *st, const fused_decode_block
         max_f32x8 = raise_max(max_f32x8, tile_f32x8);
         _mm256_storeu_ps(s + j, tile_f32x8);
     }
-    st->block_max[part->row] = vec_hmax_f32x8(max_f32x8);
+    store_max(st->block_max + part->row, max_f32x8, part->begin == 0, 1, TILE);
 }
 
 /* Stores a tile of n_keys scores for each of n_rows rows. */
@@ -180,7 +179,9 @@ SATTN_INLINE void store_tile(float *s, __m256 tile_f32x8, const int n_rows, cons
 {
     const __m128 low = _mm256_castps256_ps128(tile_f32x8);
     const __m128 high = _mm256_extractf128_ps(tile_f32x8, 1);
-    if (n_keys == 4) {
+    if (n_keys == 8) {
+        _mm256_storeu_ps(s, tile_f32x8);
+    } else if (n_keys == 4) {
         _mm_storeu_ps(s, low);
         _mm_storeu_ps(s + FUSED_DECODE_KEYS, high);
     } else {
@@ -189,23 +190,6 @@ SATTN_INLINE void store_tile(float *s, __m256 tile_f32x8, const int n_rows, cons
         _mm_storel_pi((__m64 *)(void *)(s + 2 * FUSED_DECODE_KEYS), high);
         if (n_rows > 3)
             _mm_storeh_pi((__m64 *)(void *)(s + 3 * FUSED_DECODE_KEYS), high);
-    }
-}
-
-/* block_max of n_rows rows from the maximum over their tiles of n_keys scores, and from that over
- * earlier parts of the block, if any. */
-SATTN_INLINE void store_max(float *block_max, __m256 max_f32x8, bool is_first, const int n_rows,
-                            const int n_keys)
-{
-    float lanes[SCORE_LANES];
-    max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute_ps(max_f32x8, 0xb1));
-    if (n_keys == 4)
-        max_f32x8 = _mm256_max_ps(max_f32x8, _mm256_permute_ps(max_f32x8, 0x4e));
-    _mm256_storeu_ps(lanes, max_f32x8);
-    SATTN_UNROLL(4)
-    for (int r = 0; r < n_rows; ++r) {
-        const float max = lanes[r * n_keys];
-        block_max[r] = is_first || max > block_max[r] ? max : block_max[r];
     }
 }
 
@@ -237,6 +221,12 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
 }
 
 /* One function per number of rows, not one for all, so that a tile's pointers find registers. */
+SATTN_NOINLINE void score_wide_row(fused_decode_state *st, const fused_decode_block *block,
+                                   const fused_decode_part *part)
+{
+    score_rows(st, block, part, 1, 8, SCORE_FETCH_STREAM);
+}
+
 SATTN_NOINLINE void score_2_rows(fused_decode_state *st, const fused_decode_block *block,
                                  const fused_decode_part *part)
 {
@@ -273,8 +263,10 @@ static inline void score(fused_decode_state *st, const fused_decode_block *block
         score_3_rows(st, block, part);
     else if (part->n_rows == 2)
         score_2_rows(st, block, part);
+    else if (st->d > SCORE_NARROW * SCORE_LANES)
+        score_wide_row(st, block, part);
     else
-        score_1_row(st, block, part);
+        score_narrow_row(st, block, part);
 }
 
 #endif
