@@ -89,8 +89,8 @@ SATTN_INLINE void av_keys(const av_step *step, __m512 *acc, vec_stream *stream, 
 }
 
 /* Adds the parts of an accumulator by halves, as in fused_decode.h, and these to o. */
-SATTN_INLINE void av_finish(const av_step *step, const __m512 *acc, const int n_rows, const int n_vecs,
-                            const int n_parts)
+SATTN_INLINE void av_finish(const av_step *step, const __m512 *acc, const int n_rows,
+                            const int n_vecs, const int n_parts)
 {
     const int n_sums = n_rows * n_vecs;
     const int64_t o_pitch = step->o_pitch;
@@ -220,10 +220,12 @@ SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows)
         av_few_rows(step, n_vecs, 1);
 }
 
-/* A run of the keys of a band, two vectors at a time, or one where keys are dealt. */
+/* A run of the keys of a band, two vectors at a time, or one where more rows' keys are dealt. */
 SATTN_INLINE void av_run_of_rows(av_step *step, int n_vecs, const int n_rows)
 {
     if (n_vecs < 5) {
+        for (; n_rows == SCORE_GROUP && n_vecs > 1; n_vecs -= 2)
+            av_tile_of_run(step, n_rows, 2, 2);
         for (; n_vecs > 0; --n_vecs)
             av_tile_of_run(step, n_rows, 1, 2);
         return;
