@@ -8,13 +8,16 @@
  *
  *   for each strip of up to FUSED_DECODE_ROWS rows
  *       Q = scale * Q, the vectors of a group of rows side by side
- *       for each block of 64 or 128 keys
- *           S = Q K^T             one accumulator per (row, key), then a transposing reduction
- *           softcap; ALiBi
- *           add the mask, hide what causal limit and window hide
- *           for each row: raise the reference value m where the block exceeds it by the lazy
- *               threshold; P = exp(S - m), in place; its sum, from zero, is added to the row's once
- *           O += P V              each tile from zero, added once
+ *       for each span of blocks of 64 or 128 keys
+ *           for each block
+ *               S = Q K^T         one accumulator per (row, key), then a transposing reduction
+ *               softcap; ALiBi
+ *               add the mask, hide what causal limit and window hide
+ *           for each block
+ *               for each row: raise the reference value m where the block exceeds it by the lazy
+ *                   threshold; P = exp(S - m), in place; its sum, from zero, is added to the row's
+ *                   once
+ *               O += P V          each tile from zero, added once
  *       O = O / sum
  *
  * Method: online softmax, Milakov & Gimelshein 2018, eq. 6, by blocks as in FlashAttention-2,

@@ -4,7 +4,9 @@
  *
  * A tile is rows x vectors of columns in registers, one broadcast weight per row and key. Columns
  * go in bands of AV_BAND vectors, which up to three rows meet as a whole: V is read fastest in the
- * order in which it lies. Where a band is too narrow for enough chains of additions, its keys are
+ * order in which it lies. More rows take a band two or four vectors at a time; from memory by runs
+ * of keys so short that the lines which prefetching brings meanwhile, in their order, are there
+ * before the next run. Where a band is too narrow for enough chains of additions, its keys are
  * dealt to 2 or 4 accumulators; that follows from its width, never from the rows. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_AV_AVX512_H
 #define SATTN_KERNELS_FUSED_DECODE_AV_AVX512_H
@@ -16,7 +18,8 @@ enum {
     AV_LANES = 16,
     AV_TILE = 24, /* most accumulators of a register tile */
     AV_RUN = 16,  /* keys of a run, a multiple of all numbers of parts */
-    AV_BAND = 8,  /* vectors of columns that one row of weights meets at a time */
+    AV_BAND = 8,  /* vectors of columns that one row of weights meets at a time; */
+    AV_WIDE = 16, /* if it is the only one and there are as many, so many */
 };
 
 /* What the tiles of one group of rows work on. */
@@ -43,7 +46,7 @@ SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 
     SATTN_UNROLL(8)
     for (int r = 0; r < n_rows; ++r)
         p_f32x16[r] = _mm512_set1_ps(s[r * FUSED_DECODE_KEYS]);
-    SATTN_UNROLL(8)
+    SATTN_UNROLL(16)
     for (int y = 0; y < n_vecs; ++y) {
         __m512 v_f32x16 = y + 1 < n_vecs ? _mm512_loadu_ps(v + y * AV_LANES)
                                          : vec_load_tail_f32x16(v + y * AV_LANES, last);
@@ -85,12 +88,13 @@ SATTN_INLINE void av_keys(const av_step *step, __m512 *acc, vec_stream *stream, 
             av_key(acc + part * n_sums, s + part, v, last, ahead, stream, n_rows, n_vecs);
 }
 
-/* Adds the parts of an accumulator by halves, as in fused_decode.h, and these to o; goes on to the
- * next columns. */
-SATTN_INLINE void av_finish(av_step *step, const __m512 *acc, const int n_rows, const int n_vecs,
+/* Adds the parts of an accumulator by halves, as in fused_decode.h, and these to o. */
+SATTN_INLINE void av_finish(const av_step *step, const __m512 *acc, const int n_rows, const int n_vecs,
                             const int n_parts)
 {
     const int n_sums = n_rows * n_vecs;
+    const int64_t o_pitch = step->o_pitch;
+    float *const first = step->o;
     SATTN_UNROLL(24)
     for (int i = 0; i < n_sums; ++i) {
         __m512 sum = acc[i];
@@ -99,7 +103,7 @@ SATTN_INLINE void av_finish(av_step *step, const __m512 *acc, const int n_rows, 
         if (n_parts == 4)
             sum = _mm512_add_ps(_mm512_add_ps(sum, acc[2 * n_sums + i]),
                                 _mm512_add_ps(acc[n_sums + i], acc[3 * n_sums + i]));
-        float *const o = step->o + i / n_vecs * step->o_pitch + i % n_vecs * AV_LANES;
+        float *const o = first + i / n_vecs * o_pitch + i % n_vecs * AV_LANES;
         _mm512_storeu_ps(o, _mm512_add_ps(_mm512_loadu_ps(o), sum));
     }
 }
@@ -210,6 +214,8 @@ SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows)
         av_few_rows(step, n_vecs, 3);
     else if (n_rows == 2)
         av_few_rows(step, n_vecs, 2);
+    else if (n_vecs == AV_WIDE)
+        av_tile(step, 1, AV_WIDE, 1);
     else
         av_few_rows(step, n_vecs, 1);
 }
@@ -287,7 +293,8 @@ static inline void av_group(const fused_decode_state *st, const fused_decode_blo
                     .n_keys = block->n_keys};
     while (step.n_columns > 0) {
         const int64_t left = (step.n_columns + AV_LANES - 1) / AV_LANES;
-        const int n_vecs = left < AV_BAND ? (int)left : AV_BAND;
+        const int band = part->n_rows == 1 && left >= AV_WIDE ? AV_WIDE : AV_BAND;
+        const int n_vecs = left < band ? (int)left : band;
         if (n_vecs < 3)
             av_dealt(&step, n_vecs, part->n_rows);
         else if (by_runs)

@@ -2,11 +2,13 @@
  *
  * fused_decode_score_avx512.h: the scores of few query rows, 16 features per vector.
  *
- * 16 accumulators, for 1 row x 16 keys, 2 x 8 or 4 x 4 (3 x 4), each over all features, then one
- * transposing reduction. Four rows are skewed for it (score_skew_avx512.h).
+ * 16 accumulators, for 1 row x 16 keys, 2 x 8, 4 x 4 (3 x 4) or, from memory, 8 x 2, each over all
+ * features, then one transposing reduction. Four rows are skewed for it (score_skew_avx512.h); rows
+ * that fill up eight are zero.
  *
- * Memory is read fastest as one stream, from front to back: keys take turns. From a cache, several
- * rows meet the keys of a tile side by side, so that Q is loaded once for these. */
+ * Memory is read fastest as one stream, from front to back. One or two rows of a usual width stay
+ * in registers, so keys take turns. More rows meet the keys of a tile side by side, which loads Q
+ * once for these; prefetching from memory keeps to the order of K (vec/fetch.h). */
 #ifndef SATTN_KERNELS_FUSED_DECODE_SCORE_AVX512_H
 #define SATTN_KERNELS_FUSED_DECODE_SCORE_AVX512_H
 

@@ -11,7 +11,7 @@ enum {
     FUSED_DECODE_KEYS = 128, /* most keys of a block; a multiple of every ISA's key tile */
     FUSED_DECODE_UNIT = 16, /* keys of a part of a block; a multiple of every vector and key tile */
     FUSED_DECODE_ROWS = 32, /* most rows of a strip */
-    FUSED_DECODE_SPAN = 1 << 20, /* bytes of K or V up to which blocks share a span */
+    FUSED_DECODE_SPAN = 512 << 10, /* bytes of K or V up to which blocks share a span */
 };
 
 typedef struct fused_decode_state {
