@@ -129,7 +129,7 @@ static inline int fused_decode_turn(const fused_decode_ops *ops, const fused_dec
 {
     const int64_t width = st->d > st->d_v ? st->d : st->d_v;
     const int64_t n = fused_fetch_distance(FUSED_FETCH_FAR, width);
-    if (!ops->takes_turns || !block->is_far || st->n_rows <= SCORE_GROUP || n > FUSED_DECODE_KEYS)
+    if (!ops->takes_turns || !block->is_far || st->n_rows <= st->group || n > FUSED_DECODE_KEYS)
         return FUSED_DECODE_KEYS;
     return (int)(n + FUSED_DECODE_UNIT - 1) / FUSED_DECODE_UNIT * FUSED_DECODE_UNIT;
 }

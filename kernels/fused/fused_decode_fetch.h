@@ -7,9 +7,10 @@
  * pauses: line by line in the order in which they lie (fetch.h), whatever a tile reads meanwhile,
  * or with each line the one ahead of it, where a tile reads in that order itself.
  *
- * A kernel that prefetches in two ways guesses where K and V come from: a call that is repeated
- * finds in a cache what one can hold of it. So the bytes of the whole call decide, against a
- * constant, since kernels know no cache. */
+ * From memory that is further ahead than from a cache, where what is fetched too early is lost
+ * again when K and V change places. Where they come from is guessed: a call that is repeated finds
+ * in a cache what one can hold of it. So the bytes of the whole call decide, against a constant,
+ * since kernels know no cache. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_FETCH_H
 #define SATTN_KERNELS_FUSED_DECODE_FETCH_H
 

@@ -235,9 +235,6 @@ sattn_defect(maximum_before_mask ${blocks} GROUP hidden-garbage
   FROM [[if (bent || masked || cut)]] TO [[if (bent || cut)]])
 sattn_defect(maximum_before_softcap_and_alibi ${blocks} GROUP combined
   FROM [[if (bent || masked || cut)]] TO [[if (masked || cut)]])
-sattn_defect(maximum_of_the_last_unit_only KERNELS sattn_fused_f32_avx2_decode
-  FILE kernels/fused/fused_decode.h GROUP large-memory
-  FROM [[if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)]] TO [[if (bent || masked || cut)]])
 sattn_defect(columns_behind_the_last_key_weighed ${blocks} GROUP ranges
   FROM [[const bool cut = n > block->n_keys ||]] TO [[const bool cut =]])
 sattn_defect(left_limit_of_the_window_not_applied ${blocks} GROUP windows
