@@ -159,6 +159,8 @@ sattn_defect(sums_of_another_tile ${av} GROUP large-memory
 sattn_defect(last_keys_of_a_run_dropped ${av} GROUP large-memory
   FROM [[step.n_keys = left < AV_RUN ? left : AV_RUN;]]
   TO [[step.n_keys = left < AV_RUN ? left / 2 * 2 : AV_RUN;]])
+sattn_defect(four_near_rows_in_other_sums ${av} GROUP near-and-far
+  FROM [[av_tile(step, 4, 2, 2);]] TO [[av_tile(step, 4, 2, 1);]])
 sattn_defect(first_weights_for_later_rows ${av} GROUP large-memory
   FROM [[rest.s += SCORE_GROUP * FUSED_DECODE_KEYS;]] TO [[rest.s += 0 * FUSED_DECODE_KEYS;]])
 sattn_defect(two_rows_swapped ${scores} GROUP groups
