@@ -129,16 +129,17 @@ static void compare_near(test_run *run, const fused_problem *far)
  * way. That must not show. */
 void test_large_memory(test_run *run)
 {
-    enum { D_V = 128 };
     static const struct {
-        int64_t n_group, megabytes, d;
-    } calls[] = {{2, 4, 249}, {3, 3, 256}, {4, 4, 256}, {7, 7, 256}, {8, 8, 256}};
+        int64_t n_group, megabytes, d, d_v;
+    } calls[] = {{2, 4, 249, 128}, {3, 3, 256, 128}, {4, 4, 256, 128}, {7, 7, 256, 128},
+                 {8, 8, 256, 128}, {1, 1, 64, 64},   {2, 1, 128, 80},  {5, 1, 64, 64},
+                 {6, 1, 90, 41},   {12, 1, 128, 20}, {13, 1, 40, 150}};
     for (size_t at = 0; at < sizeof calls / sizeof calls[0]; ++at) {
         if (!test_step(run, TEST_SAMPLED))
             continue;
-        const int64_t key_bytes = (calls[at].d + D_V) * (int64_t)sizeof(float);
+        const int64_t key_bytes = (calls[at].d + calls[at].d_v) * (int64_t)sizeof(float);
         const int64_t n_k = (calls[at].megabytes << 20) / key_bytes + 2 * SATTN_KEY_BLOCK + 5;
-        fused_shape shape = fused_shape_plain(1, n_k, calls[at].d, D_V);
+        fused_shape shape = fused_shape_plain(1, n_k, calls[at].d, calls[at].d_v);
         shape.n_group = calls[at].n_group;
         shape.kv_bytes = FUSED_SHAPE_KV_FAR;
         fused_problem all;

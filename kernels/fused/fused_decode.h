@@ -8,13 +8,16 @@
  *
  *   for each strip of up to FUSED_DECODE_ROWS rows
  *       Q = scale * Q, the vectors of a group of rows side by side
- *       for each block of 64 or 128 keys
- *           S = Q K^T             one accumulator per (row, key), then a transposing reduction
- *           softcap; ALiBi
- *           add the mask, hide what causal limit and window hide
- *           for each row: raise the reference value m where the block exceeds it by the lazy
- *               threshold; P = exp(S - m), in place; its sum, from zero, is added to the row's once
- *           O += P V              each tile from zero, added once
+ *       for each span of blocks of 64 or 128 keys
+ *           for each block
+ *               S = Q K^T         one accumulator per (row, key), then a transposing reduction
+ *               softcap; ALiBi
+ *               add the mask, hide what causal limit and window hide
+ *           for each block
+ *               for each row: raise the reference value m where the block exceeds it by the lazy
+ *                   threshold; P = exp(S - m), in place; its sum, from zero, is added to the row's
+ *                   once
+ *               O += P V          each tile from zero, added once
  *       O = O / sum
  *
  * Method: online softmax, Milakov & Gimelshein 2018, eq. 6, by blocks as in FlashAttention-2,
@@ -23,6 +26,9 @@
  *
  * The state and the steps of an ISA are described in fused_decode_state.h, what comes between
  * scores and weights is in fused_decode_mask.h, the prefetching in fused_decode_fetch.h.
+ *
+ * Groups of rows take turns: each meets keys that the first has brought into a cache. From memory
+ * turns may be short, so that its stream hardly pauses while the later groups have theirs.
  *
  * A row's bits must depend neither on the rows beside it nor on hidden keys, before its first or
  * behind its last. Hence every (row, key) pair has an accumulator of its own that runs over the
@@ -43,7 +49,7 @@ static inline void fused_decode_pack(const fused_decode_state *st, const fused_s
                                      int lanes, float scale)
 {
     for (int first = 0, n = 0; first < st->n_rows; first += n) {
-        n = score_group_rows(st->n_rows, first);
+        n = fused_decode_group_rows(st, first);
         for (int r = 0; r < n; ++r) {
             const float *const from = strip->q[first + r];
             float *to = st->q + first * st->q_pitch + (int64_t)r * lanes;
@@ -76,9 +82,12 @@ static inline void fused_decode_raise(const fused_decode_ops *ops, fused_decode_
 }
 
 static inline void fused_decode_start(const sattn_fused_args *a, const fused_decode_ops *ops,
-                                      fused_decode_state *st, const fused_strip *strip)
+                                      const fused_decode_fetch *fetch, fused_decode_state *st,
+                                      const fused_strip *strip)
 {
     st->n_rows = strip->n_rows;
+    st->group = fetch->is_far ? ops->group : SCORE_GROUP;
+    st->slot = fused_decode_padded(st);
     for (int r = 0; r < st->n_rows; ++r) {
         st->row_max[r] = -INFINITY;
         st->row_sum[r] = 0.0f;
@@ -113,37 +122,47 @@ static inline int64_t fused_decode_block_keys(const sattn_fused_args *a)
     return width > 192 && width <= 320 ? FUSED_DECODE_KEYS / 2 : FUSED_DECODE_KEYS;
 }
 
-/* What is fetched from memory is scored for all groups unit by unit, so that fetching hardly pauses
- * while the later groups have their turn. */
+/* Keys of a block that a group meets before the next has its turn: all, or where several groups
+ * read from memory about as many as the first prefetches ahead. */
+static inline int fused_decode_turn(const fused_decode_ops *ops, const fused_decode_state *st,
+                                    const fused_decode_block *block)
+{
+    const int64_t width = st->d > st->d_v ? st->d : st->d_v;
+    const int64_t n = fused_fetch_distance(FUSED_FETCH_FAR, width);
+    if (!ops->takes_turns || !block->is_far || st->n_rows <= st->group || n > FUSED_DECODE_KEYS)
+        return FUSED_DECODE_KEYS;
+    return (int)(n + FUSED_DECODE_UNIT - 1) / FUSED_DECODE_UNIT * FUSED_DECODE_UNIT;
+}
+
 static inline void fused_decode_score(const fused_decode_ops *ops, fused_decode_state *st,
                                       const fused_decode_block *block)
 {
-    const int step = block->fetch == FUSED_FETCH_NEXT ? FUSED_DECODE_UNIT : FUSED_DECODE_KEYS;
-    for (int j = 0; j < block->n_keys; j += step) {
-        for (int row = 0, group = 0; row < st->n_rows; ++group) {
-            fused_decode_part part = fused_decode_part_of(st, block, row, group);
-            part.begin = j;
-            part.end = j + step < block->n_keys ? j + step : block->n_keys;
+    const int turn = fused_decode_turn(ops, st, block);
+    for (int j = 0; j < block->n_keys; j += turn)
+        for (int row = 0; row < st->n_rows;) {
+            const fused_decode_part part = fused_decode_part_of(st, block, row, j, turn);
             ops->score(st, block, &part);
             row += part.n_rows;
         }
-    }
 }
 
 static inline void fused_decode_accumulate(const fused_decode_ops *ops,
                                            const fused_decode_state *st,
                                            const fused_decode_block *block)
 {
-    for (int row = 0, group = 0; row < st->n_rows; ++group) {
-        const fused_decode_part part = fused_decode_part_of(st, block, row, group);
-        ops->accumulate(st, block, &part);
-        row += part.n_rows;
-    }
+    const int turn = fused_decode_turn(ops, st, block);
+    for (int j = 0; j < block->n_keys; j += turn)
+        for (int row = 0; row < st->n_rows;) {
+            const fused_decode_part part = fused_decode_part_of(st, block, row, j, turn);
+            ops->accumulate(st, block, &part);
+            row += part.n_rows;
+        }
 }
 
-static inline void fused_decode_keys(const sattn_fused_args *a, const fused_decode_ops *ops,
-                                     fused_decode_state *st, const fused_strip *strip,
-                                     const fused_decode_block *block)
+/* Scores of the visible keys, and their maximum. */
+static inline void fused_decode_score_block(const sattn_fused_args *a, const fused_decode_ops *ops,
+                                            fused_decode_state *st, const fused_strip *strip,
+                                            const fused_decode_block *block)
 {
     const bool bent = a->softcap != 0.0f || a->visible.alibi_slopes;
     const bool masked = a->visible.mask_bool || a->visible.mask_add;
@@ -155,36 +174,67 @@ static inline void fused_decode_keys(const sattn_fused_args *a, const fused_deco
         fused_decode_bend(a, ops, st, strip, block);
     if (masked || cut)
         fused_decode_hide(a, st, strip, block);
-    if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)
+    if (bent || masked || cut)
         ops->maximum(st, n);
+}
+
+static inline void fused_decode_add_block(const fused_decode_ops *ops, fused_decode_state *st,
+                                          const fused_decode_block *block)
+{
     fused_decode_raise(ops, st);
-    ops->weigh(st, n);
+    ops->weigh(st, fused_decode_columns(block));
     fused_decode_accumulate(ops, st, block);
+}
+
+/* The block of which key j is the first that some row sees. */
+static inline fused_decode_block fused_decode_block_at(const sattn_fused_args *a,
+                                                       const fused_decode_fetch *fetch, int64_t j,
+                                                       int64_t end)
+{
+    const int64_t block_keys = fused_decode_block_keys(a);
+    const int64_t next = (j / block_keys + 1) * block_keys;
+    return (fused_decode_block){.first = j,
+                                .n_keys = (int)((next < end ? next : end) - j),
+                                .k = a->k + j * a->k_stride,
+                                .v = a->v + j * a->v_stride,
+                                .k_stride = a->k_stride,
+                                .v_stride = a->v_stride,
+                                .is_far = fetch->is_far,
+                                .k_ahead = fetch->k_ahead,
+                                .v_ahead = fetch->v_ahead};
+}
+
+/* How many blocks are scored before the first of them meets V. Wherever K and V come from, going
+ * over from one to the other costs time; but scores should stay in the first cache. */
+static inline int fused_decode_span(const sattn_fused_args *a, const fused_decode_state *st)
+{
+    const int64_t width = a->d > a->d_v ? a->d : a->d_v;
+    const int64_t bytes = fused_decode_block_keys(a) * width * (int64_t)sizeof(float);
+    const int64_t most = FUSED_DECODE_ROWS / st->slot;
+    const int64_t n = FUSED_DECODE_SPAN / bytes;
+    return (int)(n < 1 ? 1 : n < most ? n : most);
 }
 
 static inline void fused_decode_strip(const sattn_fused_args *a, const fused_decode_ops *ops,
                                       fused_decode_state *st, const fused_strip *strip)
 {
-    const int64_t block_keys = fused_decode_block_keys(a);
     const int64_t end = strip->key_end_max;
-    const fused_decode_fetch fetch = fused_decode_fetch_of(a, strip, block_keys);
-    fused_decode_start(a, ops, st, strip);
-    for (int64_t j = strip->key_begin_min; j < end;) {
-        const int64_t next = (j / block_keys + 1) * block_keys;
-        const int64_t stop = next < end ? next : end;
-        const fused_decode_block block = {.first = j,
-                                          .n_keys = (int)(stop - j),
-                                          .k = a->k + j * a->k_stride,
-                                          .v = a->v + j * a->v_stride,
-                                          .k_stride = a->k_stride,
-                                          .v_stride = a->v_stride,
-                                          .fetch = ops->streams ? FUSED_FETCH_OWN : fetch.kind,
-                                          .is_far = fetch.is_far,
-                                          .k_ahead = fetch.k_ahead,
-                                          .v_ahead = fetch.v_ahead,
-                                          .next = fetch.keys};
-        fused_decode_keys(a, ops, st, strip, &block);
-        j = stop;
+    const fused_decode_fetch fetch = fused_decode_fetch_of(a, ops, strip);
+    fused_decode_start(a, ops, &fetch, st, strip);
+    const int span = fused_decode_span(a, st);
+    for (int64_t scored = strip->key_begin_min, added = scored; scored < end;) {
+        for (int i = 0; i < span && scored < end; ++i) {
+            const fused_decode_block block = fused_decode_block_at(a, &fetch, scored, end);
+            fused_decode_take(st, i);
+            fused_decode_score_block(a, ops, st, strip, &block);
+            scored += block.n_keys;
+        }
+        for (int i = 0; added < scored; ++i) {
+            const fused_decode_block block = fused_decode_block_at(a, &fetch, added, end);
+            fused_decode_take(st, i);
+            fused_decode_add_block(ops, st, &block);
+            added += block.n_keys;
+        }
     }
     fused_decode_store(a, st, strip);
 }
@@ -196,9 +246,10 @@ static inline void fused_decode(const sattn_fused_args *a, const fused_decode_op
     st.q_pitch = (a->d + ops->lanes - 1) / ops->lanes * ops->lanes;
     st.o_pitch = (a->d_v + ops->lanes - 1) / ops->lanes * ops->lanes;
     st.q = a->scratch;
-    st.s = st.q + FUSED_DECODE_ROWS * ((st.q_pitch + 15) / 16 * 16);
-    st.o = st.s + FUSED_DECODE_ROWS * FUSED_DECODE_KEYS;
+    st.spans = st.q + FUSED_DECODE_ROWS * ((st.q_pitch + 15) / 16 * 16);
+    st.o = st.spans + FUSED_DECODE_ROWS * FUSED_DECODE_KEYS;
     st.sum = st.o + FUSED_DECODE_ROWS * st.o_pitch;
+    st.dots = st.sum + FUSED_DECODE_ROWS * st.o_pitch;
     fused_strip strip;
     for (int64_t first = 0; first < n_rows; first += FUSED_DECODE_ROWS) {
         const int64_t left = n_rows - first;

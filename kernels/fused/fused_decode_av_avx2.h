@@ -2,9 +2,14 @@
  *
  * fused_decode_av_avx2.h: the AV product of few query rows, lanes over columns of V.
  *
- * A tile is rows x vectors of columns in registers, one broadcast weight per row and key. A single
- * row has no use for V but once, so there the speed of memory counts: wide rows of V are read from
- * front to back, a few side by side, and added to a row of sums that stays in the first cache. */
+ * Every column has one sum for each row, from zero in each block, which takes the keys in order.
+ *
+ * Several rows: a tile is rows x vectors of columns in registers, one broadcast weight per row and
+ * key. It takes a unit of keys, which the first cache holds for all columns, so that V comes from
+ * further out in the order in which it lies.
+ *
+ * One row: key by key, in a loop so short that each of its loads steps by one row of V
+ * (fused_decode_score_avx2.h says why), with most sums in registers. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_AV_AVX2_H
 #define SATTN_KERNELS_FUSED_DECODE_AV_AVX2_H
 
@@ -13,250 +18,254 @@
 
 enum {
     AV_LANES = 8,
-    AV_TILE = 9,    /* most accumulators of a register tile */
-    AV_COLUMNS = 8, /* most vectors of columns of a register tile */
-    AV_STREAMS = 8, /* most rows of V that are read side by side */
+    AV_TILE = 12, /* most accumulators of a register tile */
+    AV_BAND = 16, /* most vectors of columns that one row takes of a key at a time */
+    AV_HELD = 12, /* most sums of one row in registers */
 };
 
 /* What the AV product of one group of rows works on. */
 typedef struct av_step {
-    __m256i tail; /* lanes of the columns behind n_vecs, if any */
-    fused_fetch_lines lines;
+    __m256i tail;   /* lanes of the last vector of columns */
     const float *s; /* weights of the first key */
     const float *v; /* row of the first key */
-    float *o;
-    float *sum; /* of the block, for av_wide */
-    int64_t o_pitch, v_stride;
-    int64_t n_vecs; /* whole vectors of columns */
+    float *sum;     /* of the first row; the next ones `pitch` further each */
+    int64_t pitch, v_stride;
+    int64_t d_v;
+    int64_t ahead; /* bytes from a row of V to the one that is prefetched with it */
     int n_keys;
-    bool has_tail;
 } av_step;
 
-SATTN_INLINE __m256 av_load(const float *v, __m256i tail, const bool is_tail)
+/* sum[y] += s v[y] for one row and n_vecs vectors of columns */
+SATTN_INLINE void av_band(const av_step *step, const int n_vecs)
 {
-    return is_tail ? vec_load_tail_f32x8(v, tail) : _mm256_loadu_ps(v);
-}
-
-/* acc[r * pitch + y] += s[r] v[y] for one key and n_vecs vectors of columns */
-SATTN_INLINE void av_key(__m256 *acc, const float *s, const float *v, __m256i tail,
-                         const fused_fetch_lines *lines, const int n_rows, const int n_vecs,
-                         const int pitch, const bool is_tail, const fused_fetch fetch)
-{
-    __m256 v_f32x8[AV_COLUMNS / 2];
-    SATTN_KEEP_ORDER();
-    SATTN_UNROLL(4)
-    for (int y = 0; y < n_vecs; ++y) {
-        v_f32x8[y] = av_load(v + y * AV_LANES, tail, is_tail);
-        if (fetch == FUSED_FETCH_OWN && y % 2 == 0)
-            vec_fetch(v + y * AV_LANES, lines->ahead);
-        if (fetch == FUSED_FETCH_NEXT && y < 2)
-            vec_fetch(y == 0 ? lines->k : lines->v, 0);
-        if (n_rows > 1)
-            v_f32x8[y] = vec_in_register_f32x8(v_f32x8[y]);
-    }
-    SATTN_UNROLL(4)
-    for (int r = 0; r < n_rows; ++r) {
-        const __m256 p_f32x8 = _mm256_set1_ps(s[r * FUSED_DECODE_KEYS]);
-        SATTN_UNROLL(4)
-        for (int y = 0; y < n_vecs; ++y)
-            acc[r * pitch + y] = _mm256_fmadd_ps(p_f32x8, v_f32x8[y], acc[r * pitch + y]);
-    }
-}
-
-/* o += s v for n_rows rows and the n_vecs vectors of columns from `column` on; not all of the 8
- * that one row may have at once, since registers do not hold V and the sums of so many. */
-SATTN_INLINE void av_tile(av_step *step, int64_t column, const int n_rows, const int n_vecs,
-                          const bool is_tail, const fused_fetch fetch)
-{
-    const int half = n_vecs < AV_COLUMNS / 2 ? n_vecs : AV_COLUMNS / 2;
+    const int n_held = n_vecs < AV_HELD ? n_vecs : AV_HELD;
     const __m256i tail = step->tail;
-    const int64_t v_stride = step->v_stride;
-    fused_fetch_lines lines = {.ahead = step->lines.ahead};
-    if (fetch == FUSED_FETCH_NEXT)
-        lines = step->lines;
-    const float *v = step->v + column;
+    const int64_t stride = step->v_stride;
+    const int64_t ahead = step->ahead;
+    const float *v = step->v;
     const float *s = step->s;
     const float *const end = s + step->n_keys;
-    __m256 acc[AV_TILE];
-    SATTN_UNROLL(9)
-    for (int i = 0; i < n_rows * n_vecs; ++i)
-        acc[i] = _mm256_setzero_ps();
+    float *const sum = step->sum;
+    __m256 acc[AV_HELD];
+    SATTN_UNROLL(12)
+    for (int y = 0; y < n_held; ++y)
+        acc[y] = _mm256_loadu_ps(sum + y * AV_LANES);
     SATTN_NO_UNROLL
-    for (; s < end; ++s, v += v_stride) {
-        av_key(acc, s, v, tail, &lines, n_rows, half, n_vecs, is_tail, fetch);
-        if (n_vecs > half)
-            av_key(acc + half, s, v + half * AV_LANES, tail, &lines, n_rows, n_vecs - half, n_vecs,
-                   is_tail, fetch);
-        if (fetch == FUSED_FETCH_NEXT)
-            fused_fetch_advance(&lines, n_vecs * AV_LANES / 2);
-    }
-    SATTN_UNROLL(9)
-    for (int i = 0; i < n_rows * n_vecs; ++i) {
-        float *const o = step->o + i / n_vecs * step->o_pitch + column + i % n_vecs * AV_LANES;
-        _mm256_storeu_ps(o, _mm256_add_ps(_mm256_loadu_ps(o), acc[i]));
-    }
-    if (fetch == FUSED_FETCH_NEXT)
-        step->lines = lines;
-}
-
-/* All columns, `widest` vectors at a time, but rather twice 2 than 3 and 1. */
-SATTN_INLINE void av_rows(av_step *step, const int n_rows, const int widest,
-                          const fused_fetch fetch)
-{
-    int64_t y = 0;
-    for (; step->n_vecs - y >= widest && step->n_vecs - y != widest + 1; y += widest)
-        av_tile(step, y * AV_LANES, n_rows, widest, false, fetch);
-    for (; step->n_vecs - y >= 2; y += 2)
-        av_tile(step, y * AV_LANES, n_rows, 2, false, fetch);
-    if (y < step->n_vecs)
-        av_tile(step, y * AV_LANES, n_rows, 1, false, fetch);
-    if (step->has_tail)
-        av_tile(step, step->n_vecs * AV_LANES, n_rows, 1, true, fetch);
-}
-
-/* sum += p v for n_rows rows, n_keys keys and n_vecs vectors of columns, which begin at sum and
- * v[j] + column. With `fetch`, each line of V prefetches that of the n_keys rows behind. */
-SATTN_INLINE void av_streams(float *sum, int64_t pitch, const __m256 *p_f32x8,
-                             const float *const *v, int64_t column, int64_t v_stride, __m256i tail,
-                             const int n_rows, const int n_keys, const int n_vecs,
-                             const bool is_tail, const bool fetch)
-{
-    const int64_t ahead = (column + n_keys * v_stride) * (int64_t)sizeof(float);
-    __m256 acc[4];
-    SATTN_KEEP_ORDER();
-    SATTN_UNROLL(4)
-    for (int i = 0; i < n_rows * n_vecs; ++i)
-        acc[i] = _mm256_loadu_ps(sum + i / n_vecs * pitch + i % n_vecs * AV_LANES + column);
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j) {
-        SATTN_UNROLL(2)
+    for (; s < end; ++s, v += stride) {
+        const __m256 p_f32x8 = _mm256_set1_ps(*s);
+        SATTN_UNROLL(16)
         for (int y = 0; y < n_vecs; ++y) {
-            __m256 v_f32x8 = av_load(v[j] + y * AV_LANES + column, tail, is_tail);
-            if (n_rows > 1)
-                v_f32x8 = vec_in_register_f32x8(v_f32x8);
-            SATTN_UNROLL(2)
+            SATTN_KEEP_ORDER();
+            const float *const from = v + y * AV_LANES;
+            float *const to = sum + y * AV_LANES;
+            const __m256 v_f32x8 =
+                y + 1 < n_vecs ? _mm256_loadu_ps(from) : vec_load_tail_f32x8(from, tail);
+            if (y % 2 == 0)
+                vec_fetch(from, ahead);
+            if (y < n_held)
+                acc[y] = _mm256_fmadd_ps(p_f32x8, v_f32x8, acc[y]);
+            else
+                _mm256_storeu_ps(to, _mm256_fmadd_ps(p_f32x8, v_f32x8, _mm256_loadu_ps(to)));
+        }
+    }
+    SATTN_UNROLL(12)
+    for (int y = 0; y < n_held; ++y)
+        _mm256_storeu_ps(sum + y * AV_LANES, acc[y]);
+}
+
+SATTN_NOINLINE void av_bands(const av_step *step, int n_vecs)
+{
+    switch (n_vecs) {
+    case 1:
+        av_band(step, 1);
+        break;
+    case 2:
+        av_band(step, 2);
+        break;
+    case 3:
+        av_band(step, 3);
+        break;
+    case 4:
+        av_band(step, 4);
+        break;
+    case 5:
+        av_band(step, 5);
+        break;
+    case 6:
+        av_band(step, 6);
+        break;
+    case 7:
+        av_band(step, 7);
+        break;
+    case 8:
+        av_band(step, 8);
+        break;
+    case 9:
+        av_band(step, 9);
+        break;
+    case 10:
+        av_band(step, 10);
+        break;
+    case 11:
+        av_band(step, 11);
+        break;
+    case 12:
+        av_band(step, 12);
+        break;
+    case 13:
+        av_band(step, 13);
+        break;
+    case 14:
+        av_band(step, 14);
+        break;
+    case 15:
+        av_band(step, 15);
+        break;
+    default:
+        av_band(step, AV_BAND);
+    }
+}
+
+/* Rows of several bands of columns are taken a unit of keys at a time, or the bands of a block
+ * would lie too far apart. */
+SATTN_INLINE void av_1_row(const av_step *all)
+{
+    const int64_t n_vecs = (all->d_v + AV_LANES - 1) / AV_LANES;
+    const int unit = n_vecs > AV_BAND ? FUSED_DECODE_UNIT : FUSED_DECODE_KEYS;
+    for (int j = 0; j < all->n_keys; j += unit)
+        for (int64_t y = 0; y < n_vecs; y += AV_BAND) {
+            const int left = all->n_keys - j;
+            av_step step = *all;
+            step.n_keys = left < unit ? left : unit;
+            step.s += j;
+            step.v += j * all->v_stride + y * AV_LANES;
+            step.sum += y * AV_LANES;
+            if (n_vecs - y > AV_BAND)
+                step.tail = vec_tail_m8(AV_LANES);
+            av_bands(&step, n_vecs - y < AV_BAND ? (int)(n_vecs - y) : AV_BAND);
+        }
+}
+
+/* sum[r][y] += s[r] v[y] for n_keys keys and n_vecs vectors of columns from `column` on. */
+SATTN_INLINE void av_tile(const av_step *step, const float *s, const float *v, int n_keys,
+                          vec_stream *stream, int64_t column, const int n_rows, const int n_vecs,
+                          const bool is_tail, const bool fetch)
+{
+    const __m256i tail = step->tail;
+    const int64_t pitch = step->pitch;
+    const int64_t stride = step->v_stride;
+    float *const sum = step->sum + column;
+    const float *const end = s + n_keys;
+    vec_stream next = *stream;
+    __m256 acc[AV_TILE];
+    SATTN_UNROLL(12)
+    for (int i = 0; i < n_rows * n_vecs; ++i)
+        acc[i] = _mm256_loadu_ps(sum + i / n_vecs * pitch + i % n_vecs * AV_LANES);
+    v += column;
+    SATTN_NO_UNROLL
+    for (; s < end; ++s, v += stride) {
+        __m256 p_f32x8[SCORE_GROUP];
+        SATTN_UNROLL(4)
+        for (int r = 0; r < n_rows; ++r)
+            p_f32x8[r] = _mm256_set1_ps(s[r * FUSED_DECODE_KEYS]);
+        SATTN_UNROLL(4)
+        for (int y = 0; y < n_vecs; ++y) {
+            const float *const from = v + y * AV_LANES;
+            SATTN_KEEP_ORDER();
+            const __m256 v_f32x8 = vec_in_register_f32x8(is_tail ? vec_load_tail_f32x8(from, tail)
+                                                                 : _mm256_loadu_ps(from));
+            if (fetch && y % 2 == 0)
+                vec_stream_fetch(&next, y / 2);
+            SATTN_UNROLL(4)
             for (int r = 0; r < n_rows; ++r)
-                acc[r * n_vecs + y] =
-                    _mm256_fmadd_ps(p_f32x8[r * n_keys + j], v_f32x8, acc[r * n_vecs + y]);
+                acc[r * n_vecs + y] = _mm256_fmadd_ps(p_f32x8[r], v_f32x8, acc[r * n_vecs + y]);
         }
         if (fetch)
-            vec_fetch(v[j], ahead);
+            vec_stream_advance(&next, (n_vecs + 1) / 2);
     }
-    SATTN_UNROLL(4)
+    SATTN_UNROLL(12)
     for (int i = 0; i < n_rows * n_vecs; ++i)
-        _mm256_storeu_ps(sum + i / n_vecs * pitch + i % n_vecs * AV_LANES + column, acc[i]);
+        _mm256_storeu_ps(sum + i / n_vecs * pitch + i % n_vecs * AV_LANES, acc[i]);
+    *stream = next;
 }
 
-/* sum += s v for n_keys rows of V, from front to back */
-SATTN_INLINE void av_keys(const av_step *step, int first, const int n_rows, const int n_keys,
-                          const bool fetch)
+SATTN_INLINE void av_rows(const av_step *step, const int n_rows, const int widest, const bool fetch)
 {
-    const int64_t whole = step->n_vecs * AV_LANES;
-    const int64_t pitch = step->o_pitch;
-    const int64_t stride = step->v_stride;
-    const __m256i tail = step->tail;
-    float *const sum = step->sum;
-    const float *v[AV_STREAMS];
-    __m256 p_f32x8[AV_STREAMS];
-    SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j) {
-        v[j] = step->v + (first + j) * stride;
-        SATTN_UNROLL(2)
-        for (int r = 0; r < n_rows; ++r)
-            p_f32x8[r * n_keys + j] = _mm256_set1_ps(step->s[r * FUSED_DECODE_KEYS + first + j]);
-    }
-    int64_t y = 0;
-    SATTN_NO_UNROLL
-    for (; y + 2 * AV_LANES <= whole; y += 2 * AV_LANES)
-        av_streams(sum, pitch, p_f32x8, v, y, stride, tail, n_rows, n_keys, 2, false, fetch);
-    if (y < whole)
-        av_streams(sum, pitch, p_f32x8, v, y, stride, tail, n_rows, n_keys, 1, false, fetch);
-    if (step->has_tail)
-        av_streams(sum, pitch, p_f32x8, v, whole, stride, tail, n_rows, n_keys, 1, true, fetch);
-}
-
-SATTN_INLINE void av_wide(const av_step *step, const int n_rows, const int n_keys, const bool fetch)
-{
-    const int64_t n_sums = n_rows * step->o_pitch;
-    for (int64_t i = 0; i < n_sums; i += AV_LANES)
-        _mm256_storeu_ps(step->sum + i, _mm256_setzero_ps());
-    int j = 0;
-    for (; j + n_keys <= step->n_keys; j += n_keys)
-        av_keys(step, j, n_rows, n_keys, fetch);
-    for (; j < step->n_keys; ++j)
-        av_keys(step, j, n_rows, 1, fetch);
-    for (int64_t i = 0; i < n_sums; i += AV_LANES) {
-        const __m256 o_f32x8 = _mm256_loadu_ps(step->o + i);
-        _mm256_storeu_ps(step->o + i, _mm256_add_ps(o_f32x8, _mm256_loadu_ps(step->sum + i)));
+    const int64_t whole = step->d_v - step->d_v % AV_LANES;
+    vec_stream stream = vec_stream_of(step->v, step->ahead, step->d_v, step->v_stride);
+    const float *v = step->v;
+    const float *s = step->s;
+    for (int left = step->n_keys; left > 0; left -= FUSED_DECODE_UNIT) {
+        const int n = left < FUSED_DECODE_UNIT ? left : FUSED_DECODE_UNIT;
+        int64_t y = 0;
+        for (; y + widest * AV_LANES <= whole; y += widest * AV_LANES)
+            av_tile(step, s, v, n, &stream, y, n_rows, widest, false, fetch);
+        if (widest > 2 && y + 2 * AV_LANES <= whole) {
+            av_tile(step, s, v, n, &stream, y, n_rows, 2, false, fetch);
+            y += 2 * AV_LANES;
+        }
+        if (y < whole)
+            av_tile(step, s, v, n, &stream, y, n_rows, 1, false, fetch);
+        if (whole < step->d_v)
+            av_tile(step, s, v, n, &stream, whole, n_rows, 1, true, fetch);
+        s += FUSED_DECODE_UNIT;
+        v += FUSED_DECODE_UNIT * step->v_stride;
     }
 }
 
-/* One function per number of rows, not one for all, so that a tile's pointers find registers.
- *
- * Narrow rows of V fit a register tile. Wide ones are best left to hardware, in many streams, until
- * eight rows lie too far apart for it. */
-SATTN_NOINLINE void av_1_row(av_step *step)
+/* One function per number of rows, not one for all, so that a tile's pointers find registers. */
+SATTN_NOINLINE void av_2_rows(const av_step *step)
 {
-    if (step->n_vecs >= 4 * AV_COLUMNS)
-        av_wide(step, 1, 4, true);
-    else if (step->n_vecs == 8)
-        av_rows(step, 1, 8, FUSED_FETCH_OWN);
-    else if (step->n_vecs == 6)
-        av_rows(step, 1, 6, FUSED_FETCH_OWN);
-    else if (step->n_vecs < 5)
-        av_rows(step, 1, 4, FUSED_FETCH_OWN);
+    if (step->ahead)
+        av_rows(step, 2, 4, true);
     else
-        av_wide(step, 1, 8, false);
+        av_rows(step, 2, 4, false);
 }
 
-SATTN_NOINLINE void av_2_rows(av_step *step)
+SATTN_NOINLINE void av_3_rows(const av_step *step)
 {
-    if (step->n_vecs > AV_COLUMNS)
-        av_wide(step, 2, 4, true);
+    if (step->ahead)
+        av_rows(step, 3, 4, true);
     else
-        av_rows(step, 2, 4, FUSED_FETCH_OWN);
+        av_rows(step, 3, 4, false);
 }
 
-SATTN_NOINLINE void av_3_rows(av_step *step, fused_fetch fetch)
+SATTN_NOINLINE void av_4_rows(const av_step *step)
 {
-    if (fetch == FUSED_FETCH_NEXT)
-        av_rows(step, 3, 3, FUSED_FETCH_NEXT);
+    if (step->ahead)
+        av_rows(step, 4, 2, true);
     else
-        av_rows(step, 3, 3, FUSED_FETCH_OWN);
-}
-
-SATTN_NOINLINE void av_4_rows(av_step *step, fused_fetch fetch)
-{
-    if (fetch == FUSED_FETCH_NEXT)
-        av_rows(step, 4, 2, FUSED_FETCH_NEXT);
-    else
-        av_rows(step, 4, 2, FUSED_FETCH_OWN);
+        av_rows(step, 4, 2, false);
 }
 
 static inline void av_group(const fused_decode_state *st, const fused_decode_block *block,
                             const fused_decode_part *part)
 {
-    av_step step = {.s = st->s + part->row * FUSED_DECODE_KEYS,
-                    .v = block->v,
-                    .o = st->o + part->row * st->o_pitch,
-                    .sum = st->sum,
-                    .o_pitch = st->o_pitch,
-                    .v_stride = block->v_stride,
-                    .n_vecs = st->d_v / AV_LANES,
-                    .n_keys = block->n_keys,
-                    .lines.ahead = part->v_ahead,
-                    .has_tail = st->d_v % AV_LANES != 0,
-                    .tail = vec_tail_m8(st->d_v % AV_LANES)};
-    if (part->fetch == FUSED_FETCH_NEXT)
-        step.lines = fused_fetch_lines_of(st, block, part);
+    const int64_t at = part->row * st->o_pitch;
+    const int64_t n_sums = part->n_rows * st->o_pitch;
+    float *const sum = st->sum + at;
+    float *const o = st->o + at;
+    const av_step step = {.s = st->s + part->row * FUSED_DECODE_KEYS + part->begin,
+                          .v = block->v + part->begin * block->v_stride,
+                          .sum = sum,
+                          .pitch = st->o_pitch,
+                          .v_stride = block->v_stride,
+                          .d_v = st->d_v,
+                          .ahead = part->v_ahead,
+                          .n_keys = part->end - part->begin,
+                          .tail = vec_tail_m8((st->d_v - 1) % AV_LANES + 1)};
+    for (int64_t i = 0; part->begin == 0 && i < n_sums; i += AV_LANES)
+        _mm256_storeu_ps(sum + i, _mm256_setzero_ps());
     if (part->n_rows == 4)
-        av_4_rows(&step, part->fetch);
+        av_4_rows(&step);
     else if (part->n_rows == 3)
-        av_3_rows(&step, part->fetch);
+        av_3_rows(&step);
     else if (part->n_rows == 2)
         av_2_rows(&step);
     else
         av_1_row(&step);
+    for (int64_t i = 0; part->end == block->n_keys && i < n_sums; i += AV_LANES)
+        _mm256_storeu_ps(o + i, _mm256_add_ps(_mm256_loadu_ps(o + i), _mm256_loadu_ps(sum + i)));
 }
 
 #endif

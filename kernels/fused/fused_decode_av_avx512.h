@@ -4,7 +4,9 @@
  *
  * A tile is rows x vectors of columns in registers, one broadcast weight per row and key. Columns
  * go in bands of AV_BAND vectors, which up to three rows meet as a whole: V is read fastest in the
- * order in which it lies. Where a band is too narrow for enough chains of additions, its keys are
+ * order in which it lies. More rows take a band two or four vectors at a time; from memory by runs
+ * of keys so short that the lines which prefetching brings meanwhile, in their order, are there
+ * before the next run. Where a band is too narrow for enough chains of additions, its keys are
  * dealt to 2 or 4 accumulators; that follows from its width, never from the rows. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_AV_AVX512_H
 #define SATTN_KERNELS_FUSED_DECODE_AV_AVX512_H
@@ -15,7 +17,9 @@
 enum {
     AV_LANES = 16,
     AV_TILE = 24, /* most accumulators of a register tile */
-    AV_BAND = 8,  /* vectors of columns that one row of weights meets at a time */
+    AV_RUN = 16,  /* keys of a run, a multiple of all numbers of parts */
+    AV_BAND = 8,  /* vectors of columns that one row of weights meets at a time; */
+    AV_WIDE = 16, /* if it is the only one and there are as many, so many */
 };
 
 /* What the tiles of one group of rows work on. */
@@ -27,33 +31,43 @@ typedef struct av_step {
     int64_t o_pitch, v_stride;
     int64_t ahead; /* bytes from a row of V to the one that is prefetched with it */
     int n_keys;
+    /* For tiles that prefetch line by line, whatever they read: a run of the keys of a block. */
+    vec_stream stream;
+    bool is_first, is_last; /* run of the block */
+    float *sums;            /* accumulators between two runs, those of the next tile first */
 } av_step;
 
 /* One key: acc[r][y] += s[r] v[y], vector by vector, since many sums leave no registers for v. */
 SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 last, int64_t ahead,
-                         const int n_rows, const int n_vecs)
+                         vec_stream *stream, const int n_rows, const int n_vecs)
 {
-    __m512 p_f32x16[SCORE_GROUP];
+    __m512 p_f32x16[2 * SCORE_GROUP];
     SATTN_KEEP_ORDER();
-    SATTN_UNROLL(4)
+    SATTN_UNROLL(8)
     for (int r = 0; r < n_rows; ++r)
         p_f32x16[r] = _mm512_set1_ps(s[r * FUSED_DECODE_KEYS]);
-    SATTN_UNROLL(8)
+    SATTN_UNROLL(16)
     for (int y = 0; y < n_vecs; ++y) {
         __m512 v_f32x16 = y + 1 < n_vecs ? _mm512_loadu_ps(v + y * AV_LANES)
                                          : vec_load_tail_f32x16(v + y * AV_LANES, last);
-        vec_fetch(v + y * AV_LANES, ahead);
+        if (stream)
+            vec_stream_fetch(stream, y);
+        else
+            vec_fetch(v + y * AV_LANES, ahead);
         if (n_rows > 1)
             v_f32x16 = vec_in_register_f32x16(v_f32x16);
-        SATTN_UNROLL(4)
+        SATTN_UNROLL(8)
         for (int r = 0; r < n_rows; ++r)
             acc[r * n_vecs + y] = _mm512_fmadd_ps(p_f32x16[r], v_f32x16, acc[r * n_vecs + y]);
     }
+    if (stream)
+        vec_stream_advance(stream, n_vecs);
 }
 
-/* o += s v for the next n_vecs vectors of columns; key j goes to accumulator j % n_parts. Those
- * of a column are added by halves, as in fused_decode.h. */
-SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, const int n_parts)
+/* acc += s v for the keys of a step and its next n_vecs vectors of columns; key j goes to part
+ * j % n_parts of the accumulators. */
+SATTN_INLINE void av_keys(const av_step *step, __m512 *acc, vec_stream *stream, const int n_rows,
+                          const int n_vecs, const int n_parts)
 {
     const int n_sums = n_rows * n_vecs;
     const __mmask16 last = vec_tail_m16(step->n_columns - (n_vecs - 1) * AV_LANES);
@@ -62,20 +76,25 @@ SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, con
     const float *s = step->s;
     const float *const end = s + step->n_keys;
     const int64_t ahead = step->ahead;
-    __m512 acc[AV_TILE];
-    SATTN_UNROLL(24)
-    for (int i = 0; i < n_sums * n_parts; ++i)
-        acc[i] = _mm512_setzero_ps();
     SATTN_NO_UNROLL
     for (; end - s >= n_parts; s += n_parts) {
         SATTN_UNROLL(4)
         for (int part = 0; part < n_parts; ++part, v += v_stride)
-            av_key(acc + part * n_sums, s + part, v, last, ahead, n_rows, n_vecs);
+            av_key(acc + part * n_sums, s + part, v, last, ahead, stream, n_rows, n_vecs);
     }
     SATTN_UNROLL(4)
     for (int part = 0; part + 1 < n_parts; ++part, v += v_stride)
         if (end - s > part)
-            av_key(acc + part * n_sums, s + part, v, last, ahead, n_rows, n_vecs);
+            av_key(acc + part * n_sums, s + part, v, last, ahead, stream, n_rows, n_vecs);
+}
+
+/* Adds the parts of an accumulator by halves, as in fused_decode.h, and these to o. */
+SATTN_INLINE void av_finish(const av_step *step, const __m512 *acc, const int n_rows,
+                            const int n_vecs, const int n_parts)
+{
+    const int n_sums = n_rows * n_vecs;
+    const int64_t o_pitch = step->o_pitch;
+    float *const first = step->o;
     SATTN_UNROLL(24)
     for (int i = 0; i < n_sums; ++i) {
         __m512 sum = acc[i];
@@ -84,12 +103,52 @@ SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, con
         if (n_parts == 4)
             sum = _mm512_add_ps(_mm512_add_ps(sum, acc[2 * n_sums + i]),
                                 _mm512_add_ps(acc[n_sums + i], acc[3 * n_sums + i]));
-        float *const o = step->o + i / n_vecs * step->o_pitch + i % n_vecs * AV_LANES;
+        float *const o = first + i / n_vecs * o_pitch + i % n_vecs * AV_LANES;
         _mm512_storeu_ps(o, _mm512_add_ps(_mm512_loadu_ps(o), sum));
     }
+}
+
+SATTN_INLINE void av_next(av_step *step, const int n_vecs)
+{
     step->v += n_vecs * AV_LANES;
     step->o += n_vecs * AV_LANES;
     step->n_columns -= n_vecs * AV_LANES;
+}
+
+/* o += s v for the next n_vecs vectors of columns. */
+SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, const int n_parts)
+{
+    __m512 acc[AV_TILE];
+    SATTN_UNROLL(24)
+    for (int i = 0; i < n_rows * n_vecs * n_parts; ++i)
+        acc[i] = _mm512_setzero_ps();
+    av_keys(step, acc, NULL, n_rows, n_vecs, n_parts);
+    av_finish(step, acc, n_rows, n_vecs, n_parts);
+    av_next(step, n_vecs);
+}
+
+/* The same by runs of the block's keys. */
+SATTN_INLINE void av_tile_of_run(av_step *step, const int n_rows, const int n_vecs,
+                                 const int n_parts)
+{
+    const int n_acc = n_rows * n_vecs * n_parts;
+    float *const sums = step->sums;
+    vec_stream stream = step->stream;
+    __m512 acc[AV_TILE];
+    SATTN_UNROLL(24)
+    for (int i = 0; i < n_acc; ++i)
+        acc[i] = step->is_first ? _mm512_setzero_ps() : _mm512_loadu_ps(sums + i * AV_LANES);
+    av_keys(step, acc, &stream, n_rows, n_vecs, n_parts);
+    if (step->is_last) {
+        av_finish(step, acc, n_rows, n_vecs, n_parts);
+    } else {
+        SATTN_UNROLL(24)
+        for (int i = 0; i < n_acc; ++i)
+            _mm512_storeu_ps(sums + i * AV_LANES, acc[i]);
+    }
+    step->stream = stream;
+    step->sums += n_acc * AV_LANES;
+    av_next(step, n_vecs);
 }
 
 /* All n_vecs vectors of a band at once, for up to 3 rows. */
@@ -155,25 +214,77 @@ SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows)
         av_few_rows(step, n_vecs, 3);
     else if (n_rows == 2)
         av_few_rows(step, n_vecs, 2);
+    else if (n_vecs == AV_WIDE)
+        av_tile(step, 1, AV_WIDE, 1);
     else
         av_few_rows(step, n_vecs, 1);
 }
 
-/* 4 rows would take V from memory by parts of a band, unless the band is one tile. So 3 take it,
- * and the last from a cache. */
-static inline void av_3_rows_and_1(av_step *step, int n_vecs)
+/* A run of the keys of a band, two vectors at a time, or one where more rows' keys are dealt. */
+SATTN_INLINE void av_run_of_rows(av_step *step, int n_vecs, const int n_rows)
 {
-    av_step last = *step;
-    last.s += 3 * FUSED_DECODE_KEYS;
-    last.o += 3 * step->o_pitch;
-    last.ahead = 0;
-    av_band(step, n_vecs, 3);
-    av_band(&last, n_vecs, 1);
+    if (n_vecs < 5) {
+        for (; n_rows == SCORE_GROUP && n_vecs > 1; n_vecs -= 2)
+            av_tile_of_run(step, n_rows, 2, 2);
+        for (; n_vecs > 0; --n_vecs)
+            av_tile_of_run(step, n_rows, 1, 2);
+        return;
+    }
+    for (; n_vecs > 1; n_vecs -= 2)
+        av_tile_of_run(step, n_rows, 2, 1);
+    if (n_vecs == 1)
+        av_tile_of_run(step, n_rows, 1, 1);
+}
+
+SATTN_NOINLINE void av_run(av_step *step, int n_vecs, int n_rows)
+{
+    if (n_rows == 8)
+        av_run_of_rows(step, n_vecs, 8);
+    else if (n_rows == 7)
+        av_run_of_rows(step, n_vecs, 7);
+    else if (n_rows == 6)
+        av_run_of_rows(step, n_vecs, 6);
+    else if (n_rows == 5)
+        av_run_of_rows(step, n_vecs, 5);
+    else
+        av_run_of_rows(step, n_vecs, 4);
+}
+
+/* A band by runs of keys: prefetching keeps to the order of V, whose next lines it brings while the
+ * tiles read parts of the rows of this run. */
+static inline void av_runs(av_step *band, int n_vecs, int n_rows, float *sums)
+{
+    for (int j = 0; j < band->n_keys; j += AV_RUN) {
+        const int left = band->n_keys - j;
+        av_step step = *band;
+        step.s += j;
+        step.v += j * band->v_stride;
+        step.n_keys = left < AV_RUN ? left : AV_RUN;
+        step.is_first = j == 0;
+        step.is_last = left <= AV_RUN;
+        step.sums = sums;
+        step.stream = vec_stream_of(step.v, band->ahead, n_vecs * AV_LANES, band->v_stride);
+        av_run(&step, n_vecs, n_rows);
+    }
+    av_next(band, n_vecs);
+}
+
+/* A band that is dealt to 4 parts, too many for more than 4 rows, which take turns. */
+static inline void av_dealt(av_step *band, int n_vecs, int n_rows)
+{
+    av_step rest = *band;
+    rest.s += SCORE_GROUP * FUSED_DECODE_KEYS;
+    rest.o += SCORE_GROUP * band->o_pitch;
+    av_band(band, n_vecs, n_rows < SCORE_GROUP ? n_rows : SCORE_GROUP);
+    if (n_rows > SCORE_GROUP)
+        av_band(&rest, n_vecs, n_rows - SCORE_GROUP);
 }
 
 static inline void av_group(const fused_decode_state *st, const fused_decode_block *block,
                             const fused_decode_part *part)
 {
+    const bool by_runs =
+        part->n_rows > SCORE_GROUP || (part->n_rows == SCORE_GROUP && part->is_far);
     av_step step = {.s = st->s + part->row * FUSED_DECODE_KEYS,
                     .v = block->v,
                     .o = st->o + part->row * st->o_pitch,
@@ -184,9 +295,12 @@ static inline void av_group(const fused_decode_state *st, const fused_decode_blo
                     .n_keys = block->n_keys};
     while (step.n_columns > 0) {
         const int64_t left = (step.n_columns + AV_LANES - 1) / AV_LANES;
-        const int n_vecs = left < AV_BAND ? (int)left : AV_BAND;
-        if (part->is_far && part->n_rows == 4 && n_vecs > 1)
-            av_3_rows_and_1(&step, n_vecs);
+        const int band = part->n_rows == 1 && left >= AV_WIDE ? AV_WIDE : AV_BAND;
+        const int n_vecs = left < band ? (int)left : band;
+        if (n_vecs < 3)
+            av_dealt(&step, n_vecs, part->n_rows);
+        else if (by_runs)
+            av_runs(&step, n_vecs, part->n_rows, st->sum);
         else
             av_band(&step, n_vecs, part->n_rows);
     }

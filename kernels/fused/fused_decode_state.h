@@ -11,6 +11,7 @@ enum {
     FUSED_DECODE_KEYS = 128, /* most keys of a block; a multiple of every ISA's key tile */
     FUSED_DECODE_UNIT = 16, /* keys of a part of a block; a multiple of every vector and key tile */
     FUSED_DECODE_ROWS = 32, /* most rows of a strip */
+    FUSED_DECODE_SPAN = 512 << 10, /* bytes of K or V up to which blocks share a span */
 };
 
 typedef struct fused_decode_state {
@@ -18,21 +19,22 @@ typedef struct fused_decode_state {
     int64_t q_pitch; /* floats per row of q: d rounded up to whole vectors */
     int64_t o_pitch; /* floats per row of o */
     int n_rows;
-    float *q;   /* scale * q, zeros behind d, as `pack` leaves it; by fused_decode_pack: group of n
-                 * rows   from row r on at q + r * q_pitch, laid out [vectors of a row][n][lanes] */
-    float *s;   /* [n_rows][FUSED_DECODE_KEYS] scores, then weights */
-    float *o;   /* [n_rows][o_pitch] */
-    float *sum; /* [2][o_pitch] AV product of a block, for one or two rows */
+    int group; /* most rows of a group */
+    float *q;  /* scale * q, zeros behind d, as `pack` leaves it; by fused_decode_pack: group of n
+                * rows   from row r on at q + r * q_pitch, laid out [vectors of a row][n][lanes] */
+    float *s;  /* [slot][FUSED_DECODE_KEYS] scores, then weights, of the block at hand */
+    float *spans; /* [FUSED_DECODE_ROWS][FUSED_DECODE_KEYS]: s of the blocks of a span */
+    int slot;     /* rows of s: n_rows, whole groups if there are several rows */
+    float *o;     /* [n_rows][o_pitch] */
+    float *sum;   /* [n_rows][o_pitch], or as many as one group's accumulators of the AV product:
+                   * sums of a block that are not in registers */
+    float *dots;  /* [FUSED_DECODE_KEYS][lanes] products of one row and the keys of a block, whose
+                   * lanes are still to be added up */
     float row_max[FUSED_DECODE_ROWS]; /* reference value m, -inf until a key was seen */
     float row_sum[FUSED_DECODE_ROWS];
-    float block_max[FUSED_DECODE_ROWS]; /* maximum over the visible keys of the block */
+    float *block_max; /* maximum over the visible keys of the block at hand, [slot], from: */
+    float span_max[FUSED_DECODE_ROWS];
 } fused_decode_state;
-
-/* How K and V are prefetched. */
-typedef enum fused_fetch {
-    FUSED_FETCH_OWN,  /* with each line that is read the one `ahead` of it */
-    FUSED_FETCH_NEXT, /* what comes next of K and V in turn, whatever is read */
-} fused_fetch;
 
 typedef struct fused_decode_block {
     int64_t first;  /* absolute index of its first key */
@@ -40,20 +42,16 @@ typedef struct fused_decode_block {
     const float *k; /* row of the first key */
     const float *v;
     int64_t k_stride, v_stride;
-    fused_fetch fetch;
     bool is_far;              /* K and V are taken to come from memory */
-    int64_t k_ahead, v_ahead; /* FUSED_FETCH_OWN: bytes */
-    int64_t next;             /* FUSED_FETCH_NEXT: keys from the first to where it begins */
+    int64_t k_ahead, v_ahead; /* bytes from a row to the one prefetched with it */
 } fused_decode_block;
 
 /* A group of rows, and the keys of a block that are worked on for it: [begin, end). */
 typedef struct fused_decode_part {
     int row, n_rows;
     int begin, end;
-    fused_fetch fetch;
     bool is_far; /* as in the block; later groups find K and V in a cache */
     int64_t k_ahead, v_ahead;
-    int share, shares; /* FUSED_FETCH_NEXT: the groups that fetch, and which of them this one is */
 } fused_decode_part;
 
 /* ALiBi of one row at one block. */
@@ -64,14 +62,13 @@ typedef struct fused_decode_alibi {
 
 typedef struct fused_decode_ops {
     int lanes;
-    /* Has no use for FUSED_FETCH_NEXT: it reads what comes from memory from front to back, or
-     * leaves prefetching to hardware. */
-    bool streams;
+    int group;        /* most rows of a group: SCORE_GROUP, or twice that */
+    bool takes_turns; /* from memory groups of rows meet a few keys of a block at a time */
     /* q = scale * Q as `score` wants it; NULL: by fused_decode_pack */
     void (*pack)(fused_decode_state *st, const fused_strip *strip, float scale);
-    /* s[r][j] = q[r] . k[j] for the rows and keys of the part, and block_max over these, as if
-     * every key were visible; a NaN does not enter block_max. May write s up to the end of the
-     * unit. */
+    /* s[r][j] = q[r] . k[j] for the rows and keys of the part, and block_max over the keys of the
+     * block up to the last of these, as if every key were visible; a NaN does not enter block_max.
+     * May write s up to the end of the unit. */
     void (*score)(fused_decode_state *st, const fused_decode_block *block,
                   const fused_decode_part *part);
     /* s[0 .. n) = softcap * tanh(s / softcap) */
@@ -84,10 +81,34 @@ typedef struct fused_decode_ops {
     void (*weigh)(fused_decode_state *st, int n);
     /* exp(t) of one number, with the same polynomial */
     float (*exp)(float t);
-    /* o += s v for the rows of the part and all keys of the block */
+    /* o += s v for the rows and keys of the part, by the block's last part at the latest */
     void (*accumulate)(const fused_decode_state *st, const fused_decode_block *block,
                        const fused_decode_part *part);
 } fused_decode_ops;
+
+/* Rows of the group that starts at `row`. */
+static inline int fused_decode_group_rows(const fused_decode_state *st, int row)
+{
+    const int left = st->n_rows - row;
+    if (st->group == SCORE_GROUP)
+        return score_group_rows(st->n_rows, row);
+    return left < st->group ? left : st->group;
+}
+
+/* Rows with those that fill up the last group, which are scored but mean nothing. */
+static inline int fused_decode_padded(const fused_decode_state *st)
+{
+    if (st->n_rows <= SCORE_GROUP)
+        return st->n_rows;
+    return (st->n_rows + st->group - 1) / st->group * st->group;
+}
+
+/* Takes block i of a span in hand. */
+static inline void fused_decode_take(fused_decode_state *st, int i)
+{
+    st->s = st->spans + (int64_t)i * st->slot * FUSED_DECODE_KEYS;
+    st->block_max = st->span_max + i * st->slot;
+}
 
 /* The keys of a block in whole units. */
 static inline int fused_decode_columns(const fused_decode_block *block)

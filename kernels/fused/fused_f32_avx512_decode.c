@@ -84,7 +84,7 @@ static float exp_of_one(float t)
 void sattn_fused_f32_avx512_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
-                                         .streams = true,
+                                         .group = SCORE_WIDE,
                                          .pack = pack,
                                          .score = score,
                                          .cap = vec_softcap,

@@ -117,7 +117,7 @@ static float exp_of_one(float t)
 void sattn_fused_f32_neon_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
-                                         .streams = true,
+                                         .group = SCORE_GROUP,
                                          .score = score,
                                          .cap = vec_softcap,
                                          .slope = slope,

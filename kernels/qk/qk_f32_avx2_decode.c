@@ -94,13 +94,13 @@ SATTN_INLINE void score_rows(const qk_decode_group *group, const int n_rows, con
 static void score(const qk_decode_group *group)
 {
     if (group->n_rows == 4)
-        score_rows(group, 4, 2, SCORE_FETCH_BY_OFFSET);
+        score_rows(group, 4, 2, SCORE_FETCH_STREAM);
     else if (group->n_rows == 3)
-        score_rows(group, 3, 2, SCORE_FETCH_BY_OFFSET);
+        score_rows(group, 3, 2, SCORE_FETCH_STREAM);
     else if (group->n_rows == 2)
-        score_rows(group, 2, 4, SCORE_FETCH_BY_OFFSET);
+        score_rows(group, 2, 4, SCORE_FETCH_STREAM);
     else if (group->d < SHORT)
-        score_rows(group, 1, 8, SCORE_FETCH_BY_OFFSET);
+        score_rows(group, 1, 8, SCORE_FETCH_STREAM);
     else
         score_rows(group, 1, 8, SCORE_FETCH_NONE);
 }

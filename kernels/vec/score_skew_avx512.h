@@ -27,18 +27,21 @@ SATTN_INLINE void score_skew_f32x16(__m512 q[4])
         q[i] = _mm512_mask_mov_ps(mixed[i], 0xff00, mixed[i ^ 2]);
 }
 
-/* The sums of acc[r * 4 + j] over the lanes, for row r and key j at lane r * 4 + j. */
-SATTN_INLINE __m512 score_skew_sums_f32x16(const __m512 acc[16])
+/* The sums of acc[r * n_keys + j] over halves of their lanes, for the rows r of a group and key j:
+ * quarter by quarter, those of the rows 0, 1, 2, 3 or 1, 0, 3, 2. */
+SATTN_INLINE __m512 score_skew_key_f32x16(const __m512 *acc, const int j, const int n_keys)
 {
-    __m512 keys[4], pairs[2];
-    SATTN_UNROLL(4)
-    for (int j = 0; j < 4; ++j) { /* quarter by quarter, the rows 0, 1, 2, 3 or 1, 0, 3, 2 */
-        const __m512 even =
-            _mm512_add_ps(acc[j], _mm512_shuffle_f32x4(acc[8 + j], acc[8 + j], 0x4e));
-        const __m512 odd =
-            _mm512_add_ps(acc[4 + j], _mm512_shuffle_f32x4(acc[12 + j], acc[12 + j], 0x4e));
-        keys[j] = _mm512_add_ps(even, _mm512_shuffle_f32x4(odd, odd, 0xb1));
-    }
+    const __m512 two = acc[2 * n_keys + j];
+    const __m512 three = acc[3 * n_keys + j];
+    const __m512 even = _mm512_add_ps(acc[j], _mm512_shuffle_f32x4(two, two, 0x4e));
+    const __m512 odd = _mm512_add_ps(acc[n_keys + j], _mm512_shuffle_f32x4(three, three, 0x4e));
+    return _mm512_add_ps(even, _mm512_shuffle_f32x4(odd, odd, 0xb1));
+}
+
+/* Of four keys that score_skew_key_f32x16 left: the sum for row r and key j at lane r * 4 + j. */
+SATTN_INLINE __m512 score_skew_sums_f32x16(const __m512 keys[4])
+{
+    __m512 pairs[2];
     SATTN_UNROLL(2)
     for (int i = 0; i < 2; ++i)
         pairs[i] = _mm512_add_ps(_mm512_shuffle_ps(keys[2 * i], keys[2 * i + 1], 0x44),

@@ -23,8 +23,7 @@ typedef enum score_fetch {
     SCORE_FETCH_NONE,
     SCORE_FETCH_BY_KEY,    /* from where each key is read */
     SCORE_FETCH_BY_OFFSET, /* from the start of each key, by one offset held in a register */
-    SCORE_FETCH_IN_TURN,   /* as by key, of keys that are read one after the other */
-    SCORE_FETCH_NEXT,      /* rows of K and V in turn, which stand in k[] behind a tile's 2 keys */
+    SCORE_FETCH_STREAM,    /* line by line in the order in which they lie, whatever is read */
 } score_fetch;
 
 /* Rows of the group that starts at row r of n_rows: SCORE_GROUP, and the rest at the end, but a

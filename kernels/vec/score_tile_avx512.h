@@ -7,7 +7,10 @@
 #include "kernels/vec/score_tile.h"
 #include "kernels/vec/vec_avx512.h"
 
-enum { SCORE_LANES = 16 };
+enum {
+    SCORE_LANES = 16,
+    SCORE_WIDE = 2 * SCORE_GROUP, /* most rows that share a register tile here */
+};
 
 /* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys); q[r] are the vectors r
  * of a group, which are rows, or skewed ones (score_skew_avx512.h). */
@@ -18,23 +21,31 @@ SATTN_INLINE void score_tile_f32x16(__m512 *acc, const float *q, const float *co
     SATTN_UNROLL(16)
     for (int i = 0; i < n_rows * n_keys; ++i)
         acc[i] = _mm512_setzero_ps();
-    __m512 q_f32x16[SCORE_GROUP];
+    __m512 q_f32x16[SCORE_WIDE];
+    vec_stream stream;
+    if (fetch == SCORE_FETCH_STREAM)
+        stream = vec_stream_of(k[0], ahead, d, k[1] - k[0]);
     int64_t x = 0;
     SATTN_NO_UNROLL
     for (; x + SCORE_LANES <= d; x += SCORE_LANES, q += n_rows * SCORE_LANES) {
         const int64_t distance = score_fetch_distance(x, ahead, fetch);
         SATTN_KEEP_ORDER();
-        SATTN_UNROLL(4)
+        SATTN_UNROLL(8)
         for (int r = 0; r < n_rows; ++r)
             q_f32x16[r] = vec_in_register_f32x16(_mm512_loadu_ps(q + r * SCORE_LANES));
         SATTN_UNROLL(8)
         for (int j = 0; j < n_keys; ++j) {
             const __m512 k_f32x16 = vec_in_register_f32x16(_mm512_loadu_ps(k[j] + x));
-            score_fetch_line(k[j], x, distance, fetch);
-            SATTN_UNROLL(4)
+            if (fetch == SCORE_FETCH_STREAM)
+                vec_stream_fetch(&stream, j);
+            else
+                score_fetch_line(k[j], x, distance, fetch);
+            SATTN_UNROLL(8)
             for (int r = 0; r < n_rows; ++r)
                 acc[r * n_keys + j] = _mm512_fmadd_ps(q_f32x16[r], k_f32x16, acc[r * n_keys + j]);
         }
+        if (fetch == SCORE_FETCH_STREAM)
+            vec_stream_advance(&stream, n_keys);
     }
     if (x == d)
         return;
@@ -42,7 +53,7 @@ SATTN_INLINE void score_tile_f32x16(__m512 *acc, const float *q, const float *co
     SATTN_UNROLL(8)
     for (int j = 0; j < n_keys; ++j) {
         const __m512 k_f32x16 = vec_load_tail_f32x16(k[j] + x, tail);
-        SATTN_UNROLL(4)
+        SATTN_UNROLL(8)
         for (int r = 0; r < n_rows; ++r)
             acc[r * n_keys + j] = _mm512_fmadd_ps(_mm512_loadu_ps(q + r * SCORE_LANES), k_f32x16,
                                                   acc[r * n_keys + j]);
@@ -76,40 +87,28 @@ SATTN_INLINE __m512 score_key_f32x16(const float *q, const float *k, int64_t who
     return acc;
 }
 
-/* sum[r] += q[r] k for one vector of features. */
-SATTN_INLINE void score_step_f32x16(__m512 *sum, const float *q, __m512 k_f32x16, const int n_rows)
+/* q[r] . k by lanes for n_rows rows in registers, of which n_vecs vectors lie side by side as in a
+ * packed group: at dots + r * pitch. */
+SATTN_INLINE void score_key_of_rows(float *dots, int64_t pitch, const __m512 *q, const float *k,
+                                    int64_t ahead, const int n_rows, const int n_vecs)
 {
-    k_f32x16 = vec_in_register_f32x16(k_f32x16);
+    __m512 acc[SCORE_GROUP];
     SATTN_UNROLL(4)
     for (int r = 0; r < n_rows; ++r)
-        sum[r] = _mm512_fmadd_ps(_mm512_loadu_ps(q + r * SCORE_LANES), k_f32x16, sum[r]);
-}
-
-/* score_tile_f32x16, but key after key, as in score_key_f32x16. */
-SATTN_INLINE void score_tile_in_turn_f32x16(__m512 *acc, const float *q, const float *const *k,
-                                            int64_t d, int64_t ahead, const int n_rows,
-                                            const int n_keys)
-{
-    const int64_t whole = d / SCORE_LANES * SCORE_LANES;
-    const __mmask16 tail = vec_tail_m16(d - whole);
+        acc[r] = _mm512_setzero_ps();
     SATTN_UNROLL(8)
-    for (int j = 0; j < n_keys; ++j) {
-        __m512 sum[SCORE_GROUP];
+    for (int x = 0; x < n_vecs; ++x) {
+        __m512 k_f32x16 = _mm512_loadu_ps(k + x * SCORE_LANES);
+        vec_fetch(k + x * SCORE_LANES, ahead);
+        if (n_rows > 1)
+            k_f32x16 = vec_in_register_f32x16(k_f32x16);
         SATTN_UNROLL(4)
         for (int r = 0; r < n_rows; ++r)
-            sum[r] = _mm512_setzero_ps();
-        int64_t x = 0;
-        SATTN_NO_UNROLL
-        for (; x < whole; x += SCORE_LANES) {
-            score_step_f32x16(sum, q + n_rows * x, _mm512_loadu_ps(k[j] + x), n_rows);
-            vec_fetch(k[j] + x, ahead);
-        }
-        if (tail)
-            score_step_f32x16(sum, q + n_rows * x, vec_load_tail_f32x16(k[j] + x, tail), n_rows);
-        SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r)
-            acc[r * n_keys + j] = sum[r];
+            acc[r] = _mm512_fmadd_ps(q[x * n_rows + r], k_f32x16, acc[r]);
     }
+    SATTN_UNROLL(4)
+    for (int r = 0; r < n_rows; ++r)
+        _mm512_storeu_ps(dots + r * pitch, acc[r]);
 }
 
 #endif

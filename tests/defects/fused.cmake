@@ -241,14 +241,9 @@ sattn_defect(threshold_added_to_the_old_reference ${blocks} GROUP spaced-scores
   FROM [[!(st->block_max[r] - st->row_max[r] > SATTN_LAZY_THRESHOLD)]]
   TO [[!(st->block_max[r] > st->row_max[r] + SATTN_LAZY_THRESHOLD)]])
 sattn_defect(maximum_before_mask ${blocks} GROUP hidden-garbage
-  FROM [[if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)]]
-  TO [[if (bent || cut || block->fetch == FUSED_FETCH_NEXT)]])
+  FROM [[if (bent || masked || cut)]] TO [[if (bent || cut)]])
 sattn_defect(maximum_before_softcap_and_alibi ${blocks} GROUP combined
-  FROM [[if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)]]
-  TO [[if (masked || cut || block->fetch == FUSED_FETCH_NEXT)]])
-sattn_defect(maximum_of_the_last_unit_only KERNELS sattn_fused_f32_avx2_decode
-  FILE kernels/fused/fused_decode.h GROUP large-memory
-  FROM [[if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)]] TO [[if (bent || masked || cut)]])
+  FROM [[if (bent || masked || cut)]] TO [[if (masked || cut)]])
 sattn_defect(columns_behind_the_last_key_weighed ${blocks} GROUP ranges
   FROM [[const bool cut = n > block->n_keys ||]] TO [[const bool cut =]])
 sattn_defect(left_limit_of_the_window_not_applied ${blocks} GROUP windows
@@ -259,11 +254,11 @@ sattn_defect(softcap_skipped ${bends} GROUP softcap
 sattn_defect(softcap_of_the_first_row_only ${bends} GROUP softcap
   FROM [[        if (a->softcap != 0.0f)]] TO [[        if (a->softcap != 0.0f && r == 0)]])
 sattn_defect(softcap_after_mask ${blocks} GROUP combined
-  FROM [[    if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)
+  FROM [[    if (bent || masked || cut)
         ops->maximum]]
   TO [[    for (int r = 0; a->softcap != 0.0f && r < st->n_rows; ++r)
         ops->cap(st->s + r * FUSED_DECODE_KEYS, block->n_keys, a->softcap);
-    if (bent || masked || cut || block->fetch == FUSED_FETCH_NEXT)
+    if (bent || masked || cut)
         ops->maximum]])
 sattn_defect(alibi_starts_anew_with_each_block ${bends} GROUP alibi
   FROM [[(float)(strip->position[r] - block->first)]] TO [=[(float)strip->position[r]]=])
@@ -272,7 +267,7 @@ sattn_defect(no_alibi_from_far ${bends} GROUP alibi-exact
 sattn_defect(key_before_the_window_stays_visible ${bends} GROUP windows
   FROM [[for (int j = 0; j < begin; ++j)]] TO [[for (int j = 0; j + 1 < begin; ++j)]])
 sattn_defect(keys_before_the_window_read ${blocks} GROUP windows
-  FROM [[int64_t j = strip->key_begin_min;]] TO [[int64_t j = a->j0;]])
+  FROM [[scored = strip->key_begin_min, added]] TO [[scored = a->j0, added]])
 sattn_defect(mask_polarity ${bends} GROUP masks
   FROM [[s[j] = mask[j] ? s[j] : -INFINITY;]]
   TO [[s[j] = mask[j] ? -INFINITY : s[j];]])
@@ -297,8 +292,15 @@ sattn_defect(minus_infinity_not_guarded ${states} GROUP masks
   FROM [[return st->row_max[r] == -INFINITY ? 0.0f : st->row_max[r];]]
   TO [[return st->row_max[r];]])
 sattn_defect(last_block_missing ${blocks} GROUP tiles
-  FROM [[j < end;) {]]
-  TO [[j < end && (j == a->j0 || j + 1 < end);) {]])
+  FROM [[scored < end;) {]]
+  TO [[scored < end && (scored == a->j0 || scored + 1 < end);) {]])
+sattn_defect(scores_of_the_first_block_of_a_span ${blocks} GROUP large-memory
+  FROM [[fused_decode_take(st, i);
+            fused_decode_add_block]]
+  TO [[fused_decode_take(st, 0);
+            fused_decode_add_block]])
+sattn_defect(span_longer_than_its_scores ${blocks} GROUP large-memory
+  FROM [[FUSED_DECODE_ROWS / st->slot;]] TO [[2 * FUSED_DECODE_ROWS / st->slot;]])
 sattn_defect(k_row_stride_ignored ${blocks} GROUP layouts
   FROM [[.k_stride = a->k_stride,]]
   TO [[.k_stride = a->d,]])

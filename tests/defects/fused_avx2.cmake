@@ -126,6 +126,7 @@ sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_avx2.h GROUP key
 # ---- decode
 set(dot KERNELS sattn_fused_f32_avx2_decode FILE kernels/vec/score_tile_avx2.h)
 set(decode KERNELS sattn_fused_f32_avx2_decode FILE kernels/fused/fused_f32_avx2_decode.c)
+set(scores KERNELS sattn_fused_f32_avx2_decode FILE kernels/fused/fused_decode_score_avx2.h)
 set(av KERNELS sattn_fused_f32_avx2_decode FILE kernels/fused/fused_decode_av_avx2.h)
 
 sattn_defect(tail_of_features_dropped ${dot} GROUP every-d
@@ -135,14 +136,24 @@ sattn_defect(tail_of_features_dropped ${dot} GROUP every-d
         return;]])
 sattn_defect(feature_behind_the_last_read ${dot} GROUP every-d
   FROM [[vec_load_tail_f32x8(k[j] + x, tail);]] TO [[_mm256_loadu_ps(k[j] + x);]])
-sattn_defect(two_rows_swapped ${decode} GROUP groups
+sattn_defect(feature_behind_the_last_read_by_one_row ${scores} GROUP every-d
+  FROM [[x + 1 < n_vecs ? _mm256_loadu_ps(at) : vec_load_tail_f32x8(at, last);]]
+  TO [[_mm256_loadu_ps(at);]])
+sattn_defect(first_vectors_of_q_for_those_not_held ${scores} GROUP every-d
+  FROM [[_mm256_loadu_ps(q + x * SCORE_LANES),]] TO [[q_f32x8[0],]])
+sattn_defect(products_of_the_first_keys_only ${scores} GROUP keys
+  FROM [[_mm256_loadu_ps(st->dots + (j + i) * SCORE_LANES);]]
+  TO [[_mm256_loadu_ps(st->dots + i * SCORE_LANES);]])
+sattn_defect(maximum_of_the_last_part_only ${scores} GROUP large-memory
+  FROM [[is_first || max > block_max[r] ? max : block_max[r];]] TO [[max;]])
+sattn_defect(two_rows_swapped ${scores} GROUP groups
   FROM [[_mm_storeh_pi((__m64 *)(void *)(s + FUSED_DECODE_KEYS), low);
         _mm_storel_pi((__m64 *)(void *)(s + 2 * FUSED_DECODE_KEYS), high);]]
   TO [[_mm_storel_pi((__m64 *)(void *)(s + FUSED_DECODE_KEYS), high);
         _mm_storeh_pi((__m64 *)(void *)(s + 2 * FUSED_DECODE_KEYS), low);]])
-sattn_defect(maximum_of_another_row ${decode} GROUP rising-rows
-  FROM [[block_max[r] = lanes[r * n_keys];]]
-  TO [[block_max[r] = lanes[(r ^ (n_rows > 3)) * n_keys];]])
+sattn_defect(maximum_of_another_row ${scores} GROUP rising-rows
+  FROM [[max = lanes[r * n_keys];]]
+  TO [[max = lanes[(r ^ (n_rows > 3)) * n_keys];]])
 sattn_defect(distance_without_its_size ${decode} GROUP alibi
   FROM [[_mm256_andnot_ps(_mm256_set1_ps(-0.0f), _mm256_sub_ps(position, key));]]
   TO [[_mm256_sub_ps(position, key);]])
@@ -162,20 +173,26 @@ sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
 sattn_defect(weight_of_another_row ${av} GROUP groups
   FROM [[_mm256_set1_ps(s[r * FUSED_DECODE_KEYS]);]]
   TO [[_mm256_set1_ps(s[(r > 0 ? r - 1 : 0) * FUSED_DECODE_KEYS]);]])
-sattn_defect(tail_of_keys_dropped_in_wide_rows ${av} GROUP every-d_v
-  FROM [[for (; j < step->n_keys; ++j)
-        av_keys]]
-  TO [[for (; j + 1 < step->n_keys; ++j)
-        av_keys]])
+sattn_defect(column_behind_the_last_read_by_one_row ${av} GROUP every-d_v
+  FROM [[y + 1 < n_vecs ? _mm256_loadu_ps(from) : vec_load_tail_f32x8(from, tail);]]
+  TO [[_mm256_loadu_ps(from);]])
+sattn_defect(columns_not_held_of_the_last_key_only ${av} GROUP every-d_v
+  FROM [[_mm256_storeu_ps(to, _mm256_fmadd_ps(p_f32x8, v_f32x8, _mm256_loadu_ps(to)));]]
+  TO [[_mm256_storeu_ps(to, _mm256_mul_ps(p_f32x8, v_f32x8));]])
+sattn_defect(last_keys_dropped_in_wide_rows ${av} GROUP every-d_v
+  FROM [[step.n_keys = left < unit ? left : unit;]] TO [[step.n_keys = left < unit ? 0 : unit;]])
+sattn_defect(band_of_columns_cut_like_the_last ${av} GROUP every-d_v
+  FROM [[if (n_vecs - y > AV_BAND)]] TO [[if (n_vecs - y > 2 * AV_BAND)]])
+sattn_defect(keys_of_the_first_unit_again ${av} GROUP keys
+  FROM [[v += FUSED_DECODE_UNIT * step->v_stride;]] TO [[v += 0 * step->v_stride;]])
 sattn_defect(sums_of_the_block_before ${av} GROUP every-d_v
-  FROM [[_mm256_storeu_ps(step->sum + i, _mm256_setzero_ps());]] TO [[;]])
-sattn_defect(tail_of_columns_from_memory_dropped ${av} GROUP near-and-far
-  FROM [[if (step->has_tail)
-        av_tile]]
-  TO [[if (step->has_tail && fetch != FUSED_FETCH_NEXT)
-        av_tile]])
+  FROM [[_mm256_storeu_ps(sum + i, _mm256_setzero_ps());]] TO [[;]])
+sattn_defect(sums_begin_anew_with_each_part ${av} GROUP large-memory
+  FROM [[part->begin == 0 && i < n_sums]] TO [[i < n_sums]])
+sattn_defect(sums_added_with_each_part ${av} GROUP large-memory
+  FROM [[part->end == block->n_keys && i < n_sums]] TO [[i < n_sums]])
 sattn_defect(tail_of_columns_dropped ${av} GROUP every-d_v
-  FROM [[if (step->has_tail)
-        av_tile]]
-  TO [[if (step->has_tail && step->n_vecs < 3)
-        av_tile]])
+  FROM [[if (whole < step->d_v)
+            av_tile]]
+  TO [[if (whole < step->d_v && whole < 24)
+            av_tile]])

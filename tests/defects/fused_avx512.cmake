@@ -140,17 +140,29 @@ sattn_defect(tail_of_features_dropped_in_groups ${dot} GROUP every-d
         return;]]
   TO [[    if (x == d || x > 0)
         return;]])
-sattn_defect(tail_of_features_dropped_in_turn ${dot} GROUP large-memory
-  FROM [[        if (tail)
-            score_step_f32x16]]
-  TO [[        if (tail && whole == 0)
-            score_step_f32x16]])
-sattn_defect(rows_in_turn_swapped ${dot} GROUP large-memory
-  FROM [[acc[r * n_keys + j] = sum[r];]] TO [[acc[r * n_keys + j] = sum[n_rows - 1 - r];]])
-sattn_defect(first_weights_for_the_fourth_row ${av} GROUP large-memory
-  FROM [[last.s += 3 * FUSED_DECODE_KEYS;]] TO [[last.s += 0 * FUSED_DECODE_KEYS;]])
+sattn_defect(rows_in_registers_swapped ${dot} GROUP large-memory
+  FROM [[q[x * n_rows + r], k_f32x16, acc[r]);]]
+  TO [[q[x * n_rows + n_rows - 1 - r], k_f32x16, acc[r]);]])
+sattn_defect(key_behind_the_last_read_in_order ${scores} GROUP large-memory
+  FROM [[k += j + 1 < left ? stride : 0;]] TO [[k += stride;]])
+sattn_defect(halves_of_a_wide_group_swapped ${scores} GROUP large-memory
+  FROM [[store_tile(s + half * SCORE_GROUP]] TO [[store_tile(s + (1 - half) * SCORE_GROUP]])
+sattn_defect(first_pair_of_keys_scored_twice ${scores} GROUP large-memory
+  FROM [[rows + pair, d, ahead]] TO [[rows, d, ahead]])
+sattn_defect(first_half_of_a_wide_group_packed_twice ${scores} GROUP large-memory
+  FROM [[rows + r, n - r, st->d, scale, SCORE_GROUP]] TO [[rows, n - r, st->d, scale, SCORE_GROUP]])
+sattn_defect(runs_begin_anew ${av} GROUP large-memory
+  FROM [[step->is_first ? _mm512_setzero_ps()]]
+  TO [[step->is_first || step->is_last ? _mm512_setzero_ps()]])
+sattn_defect(sums_of_another_tile ${av} GROUP large-memory
+  FROM [[step->sums += n_acc * AV_LANES;]] TO [[(void)n_acc;]])
+sattn_defect(last_keys_of_a_run_dropped ${av} GROUP large-memory
+  FROM [[step.n_keys = left < AV_RUN ? left : AV_RUN;]]
+  TO [[step.n_keys = left < AV_RUN ? left / 2 * 2 : AV_RUN;]])
 sattn_defect(four_near_rows_in_other_sums ${av} GROUP near-and-far
   FROM [[av_tile(step, 4, 2, 2);]] TO [[av_tile(step, 4, 2, 1);]])
+sattn_defect(first_weights_for_later_rows ${av} GROUP large-memory
+  FROM [[rest.s += SCORE_GROUP * FUSED_DECODE_KEYS;]] TO [[rest.s += 0 * FUSED_DECODE_KEYS;]])
 sattn_defect(two_rows_swapped ${scores} GROUP groups
   FROM [[_mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));
     _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));]]
@@ -180,8 +192,8 @@ sattn_defect(reference_of_another_row ${decode} GROUP rising-rows
   FROM [[fused_decode_reference(st, r + i)]] TO [[fused_decode_reference(st, r)]])
 sattn_defect(query_read_beyond_its_end ${scores} GROUP every-d
   FROM [[_mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale),
-                                              vec_load_tail_f32x16(rows[r] + x, lanes));]]
-  TO [[_mm512_mul_ps(_mm512_set1_ps(scale), _mm512_loadu_ps(rows[r] + x));]])
+                                                      vec_load_tail_f32x16(rows[r] + x, lanes))]]
+  TO [[_mm512_mul_ps(_mm512_set1_ps(scale), _mm512_loadu_ps(rows[r] + x))]])
 sattn_defect(scale_applied_twice ${scores} GROUP every-d
   FROM [[_mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale),]]
   TO [[_mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale * scale),]])
@@ -197,16 +209,16 @@ sattn_defect(quarters_of_another_row ${skewed} GROUP groups
 sattn_defect(quarters_not_swapped_back ${skewed} GROUP groups
   FROM [[(odd, odd, 0xb1)]] TO [[(odd, odd, 0xe4)]])
 sattn_defect(quarters_added_in_order ${skewed} GROUP rows-alone
-  FROM [[const __m512 even =
-            _mm512_add_ps(acc[j], _mm512_shuffle_f32x4(acc[8 + j], acc[8 + j], 0x4e));
-        const __m512 odd =
-            _mm512_add_ps(acc[4 + j], _mm512_shuffle_f32x4(acc[12 + j], acc[12 + j], 0x4e));
-        keys[j] = _mm512_add_ps(even, _mm512_shuffle_f32x4(odd, odd, 0xb1));]]
-  TO [[const __m512 even =
-            _mm512_add_ps(acc[j], _mm512_shuffle_f32x4(acc[4 + j], acc[4 + j], 0xb1));
-        const __m512 odd =
-            _mm512_add_ps(acc[8 + j], _mm512_shuffle_f32x4(acc[12 + j], acc[12 + j], 0xb1));
-        keys[j] = _mm512_add_ps(even, _mm512_shuffle_f32x4(odd, odd, 0x4e));]])
+  FROM [[const __m512 two = acc[2 * n_keys + j];
+    const __m512 three = acc[3 * n_keys + j];
+    const __m512 even = _mm512_add_ps(acc[j], _mm512_shuffle_f32x4(two, two, 0x4e));
+    const __m512 odd = _mm512_add_ps(acc[n_keys + j], _mm512_shuffle_f32x4(three, three, 0x4e));
+    return _mm512_add_ps(even, _mm512_shuffle_f32x4(odd, odd, 0xb1));]]
+  TO [[const __m512 one = acc[n_keys + j];
+    const __m512 three = acc[3 * n_keys + j];
+    const __m512 even = _mm512_add_ps(acc[j], _mm512_shuffle_f32x4(one, one, 0xb1));
+    const __m512 odd = _mm512_add_ps(acc[2 * n_keys + j], _mm512_shuffle_f32x4(three, three, 0xb1));
+    return _mm512_add_ps(even, _mm512_shuffle_f32x4(odd, odd, 0x4e));]])
 sattn_defect(weight_of_another_row ${av} GROUP groups
   FROM [[_mm512_set1_ps(s[r * FUSED_DECODE_KEYS]);]]
   TO [[_mm512_set1_ps(s[(r > 0 ? r - 1 : 0) * FUSED_DECODE_KEYS]);]])
