@@ -46,11 +46,10 @@ SATTN_INLINE void tile_steps(__m512 acc[][2], int n, int n_vec, const fused_bloc
 {
     const int64_t across = what == SCORES ? block->k_stride : 1;
     const int64_t along = what == SCORES ? 1 : block->v_stride;
-    const float *const from = what == SCORES ? block->k : scalars - at;
     int64_t step = 0;
     SATTN_NO_UNROLL
     for (; step + 2 <= n_steps; step += 2) {
-        prefetch_line(block, from, at, n, step, what);
+        prefetch_line(block, at, n, step, what);
         tile_step(acc, n, 0, n_vec, scalars, across, rows);
         /* Opaque, or gcc keeps an index register for every scalar of both steps and runs out. */
         scalars += along;

@@ -40,11 +40,13 @@ SATTN_NOINLINE void tile_hide(const tile_job *job, int64_t at, int n)
 /* One line of what is read next is prefetched per two steps of a tile of n keys or columns. Scores
  * fetch 8 K rows behind the tile, line by line; a tile of output fetches a line of every other V
  * row, of the columns after its own: each line of 16 columns meets two tiles of 8, one of either
- * parity. Tiles of one vector are twice as wide, so they fetch half of what comes next: whoever has
- * one vector of rows left has read K and V for those before it. `from` is the block's first row of
- * K, or the row of V at step 0. What lies behind the last row or column is fetched for nothing. */
-SATTN_INLINE void prefetch_line(const fused_block *block, const float *from, int64_t at, int n,
-                                int64_t step, product what)
+ * parity. Its steps may begin at a later key than the block's first, from which rows are counted
+ * here: to count from theirs costs more instructions than the lines are worth. Tiles of one vector
+ * are twice as wide, so they fetch half of what comes next: whoever has one vector of rows left has
+ * read K and V for those before it. What lies behind the last row or column is fetched for nothing.
+ */
+SATTN_INLINE void prefetch_line(const fused_block *block, int64_t at, int n, int64_t step,
+                                product what)
 {
     enum { FLOAT = sizeof(float), LINE = 64, LINE_FLOATS = LINE / FLOAT, TILE_ROWS = 8 };
     const bool is_k = what == SCORES;
@@ -52,7 +54,7 @@ SATTN_INLINE void prefetch_line(const fused_block *block, const float *from, int
     const int64_t line = is_k ? step / LINE_FLOATS : at / LINE_FLOATS + 1;
     /* Unsigned, since nobody has checked that a row behind the last one has an address. */
     const uint64_t to_row = (uint64_t)row * (uint64_t)(is_k ? block->k_stride : block->v_stride);
-    vec_fetch(from, (int64_t)(to_row * FLOAT + (uint64_t)line * LINE));
+    vec_fetch(is_k ? block->k : block->v, (int64_t)(to_row * FLOAT + (uint64_t)line * LINE));
 }
 
 #endif
