@@ -197,14 +197,15 @@ static sattn_tune_job job_of(const char *shape)
 }
 
 /* The default, and the fakes after it. */
-static void with_fakes(const sattn_tune_job *job, sattn_tune_recipes *recipes,
-                       const sattn_kernel *fakes, size_t n_fakes)
+static void with_fakes(const sattn_tune_job *job, sattn_tune_recipes *recipes, sattn_kernel *fakes,
+                       size_t n_fakes)
 {
     char error[256];
     assert_true(sattn_tune_list_recipes(job, recipes, error, sizeof error));
     real_kernel = recipes->list[0].kernels[SATTN_OP_fused];
     assert_non_null(real_kernel);
     for (size_t f = 0; f < n_fakes; ++f) {
+        fakes[f].needs = real_kernel->needs;
         recipes->list[1 + f] = (sattn_recipe){.computation = SATTN_COMPUTE_FUSED};
         recipes->list[1 + f].kernels[SATTN_OP_fused] = &fakes[f];
     }
@@ -248,7 +249,7 @@ static void test_wrong_kernel_is_never_chosen(void **state)
 {
     (void)state;
     static const char *const shapes[] = {"square-128-d64", "vit-b32-50", "one-key"};
-    const sattn_kernel fakes[] = {
+    sattn_kernel fakes[] = {
         {.op = SATTN_OP_fused, .name = "sattn_fused_f32_no_tail", .fn = {.fused = skip_tail}},
         {.op = SATTN_OP_fused, .name = "sattn_fused_f32_nothing", .fn = {.fused = do_nothing}},
     };
@@ -284,7 +285,7 @@ static void be_fast_once(const sattn_fused_args *args)
 static void test_fast_on_one_shape_is_not_chosen(void **state)
 {
     (void)state;
-    const sattn_kernel fake = {
+    sattn_kernel fake = {
         .op = SATTN_OP_fused, .name = "sattn_fused_f32_once", .fn = {.fused = be_fast_once}};
     const sattn_tune_job vectors = job_of("vit-b32-50");
     const sattn_tune_job job =
