@@ -10,6 +10,12 @@
 
 static const char not_measured[] = "not measured";
 
+/* NULL: it is not one that has a name. */
+static const char *shape_name(const sattn_explain_options *o)
+{
+    return *o->shape.name && !o->is_changed ? o->shape.name : NULL;
+}
+
 static void add_extents(json_t *call, const sattn_explain_options *o)
 {
     const sattn_shape *const s = &o->shape;
@@ -49,7 +55,7 @@ static json_t *call_object(const sattn_explain_options *o)
     sattn_explain_call_text(o, text);
     sattn_result_text(call, "function", sattn_explain_function(o->op));
     sattn_result_text(call, "op", sattn_op_name(o->op));
-    sattn_result_text(call, "shape", *o->shape.name && !o->is_changed ? o->shape.name : NULL);
+    sattn_result_text(call, "shape", shape_name(o));
     sattn_result_text(call, "text", text);
     add_extents(call, o);
     json_object_set_new(call, "threads", json_integer(o->threads));
@@ -96,7 +102,7 @@ static json_t *figures_object(const sattn_explained *explain, const sattn_explai
     json_t *const object = json_object();
     sattn_result_text(object, "source", is_profile ? "profile" : "results");
     sattn_result_text(object, "shape",
-                      is_profile ? explain->explanation->measured : explain->options->shape.name);
+                      is_profile ? explain->explanation->measured : shape_name(explain->options));
     sattn_result_number(object, "time_ns", figures->time_ns, not_measured);
     sattn_result_number(object, "time_p10_ns", figures->time_p10_ns, not_measured);
     sattn_result_number(object, "time_p90_ns", figures->time_p90_ns, not_measured);

@@ -70,6 +70,7 @@ static void print_overrides(FILE *file)
 static void print_profile(const sattn_explained *explain, FILE *file)
 {
     const sattn_explain_profile *const p = &explain->profile;
+    const char *const named = getenv("SATTN_PROFILE");
     char home[SATTN_PROFILE_PATH];
     bool is_told;
     switch (p->state) {
@@ -78,8 +79,8 @@ static void print_profile(const sattn_explained *explain, FILE *file)
                     p->problem);
         break;
     case SATTN_EXPLAIN_NO_PROFILE:
-        if (getenv("SATTN_PROFILE") && *getenv("SATTN_PROFILE"))
-            print_field(file, "profile", "none: SATTN_PROFILE=%s", getenv("SATTN_PROFILE"));
+        if (named && *named)
+            print_field(file, "profile", "none: SATTN_PROFILE=%s", named);
         else if (sattn_profile_default_path(home))
             print_field(file, "profile", "none: there is no %s; `simdattn tune` makes it", home);
         else

@@ -72,7 +72,7 @@ static void print_system(const sattn_info *info, FILE *file)
     fprintf(file, "Build      simdattn %s, commit %.12s%s, %s, %s%s\n", e->build.library_version,
             e->build.commit, e->build.commit_dirty == SATTN_YES ? " with changes" : "",
             e->build.compiler, e->build.build_type, e->build.assertions ? " with assertions" : "");
-    fprintf(file, "           kernel sources %s, SLEEF %s, OpenMP %s\n", e->build.kernel_hash,
+    fprintf(file, "           kernels %s, SLEEF %s, OpenMP %s\n", e->build.kernel_hash,
             e->build.sleef_version, e->build.openmp);
 }
 

@@ -34,16 +34,15 @@ static const sattn_tried *tried_of(const sattn_profile_entry *entry, const sattn
 }
 
 /* Why the profile does not admit a recipe. */
-static void tell_error(const sattn_profile_entry *entry, const sattn_tried *tried,
-                       char text[SATTN_REASON_TEXT])
+static void tell_error(const sattn_tried *tried, double budget, char text[SATTN_REASON_TEXT])
 {
     if (tried->error > tried->error_bound)
         snprintf(text, SATTN_REASON_TEXT,
                  "its error of %.3g is beyond what rounding explains, %.3g", tried->error,
                  tried->error_bound);
-    else if (entry->max_error > 0 && tried->error > entry->max_error)
+    else if (budget > 0 && tried->error > budget)
         snprintf(text, SATTN_REASON_TEXT, "its error of %.3g is beyond the profile's budget, %.3g",
-                 tried->error, entry->max_error);
+                 tried->error, budget);
     else
         snprintf(text, SATTN_REASON_TEXT, "%s",
                  isfinite(tried->error) ? "its error is too large on another shape of the class"
@@ -108,7 +107,7 @@ static void describe(const sattn_recipe_list *list, const sattn_profile_entry *e
     if (!may_run)
         sattn_recipe_reason(list, index, reason);
     else if (!candidate->is_eligible)
-        tell_error(entry, tried, reason);
+        tell_error(tried, entry ? entry->max_error : 0, reason);
     else
         tell_preference(list, entry, index, reason);
 }

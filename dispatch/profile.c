@@ -79,7 +79,7 @@ const sattn_profile_entry *sattn_profile_find(const sattn_profile *profile,
         if (entry->usable == usable)
             return entry;
         const bool has_all = (usable & ~entry->usable) == 0;
-        if (has_all && entry->n_tried > 0 &&
+        if (has_all && entry->taken < entry->n_tried &&
             (sattn_recipe_needs(&entry->tried[entry->taken].recipe) & ~usable) == 0)
             of_more = entry; /* the last, and so that of the fewest features */
     }
@@ -162,7 +162,7 @@ void sattn_profile_destroy(sattn_profile *profile)
 {
     if (!profile)
         return;
-    for (size_t i = 0; i < profile->n_entries; ++i)
+    for (size_t i = 0; profile->entries && i < profile->n_entries; ++i)
         free((void *)(uintptr_t)profile->entries[i].tried);
     free(profile->entries);
     free(profile->keys);

@@ -15,8 +15,8 @@
 typedef struct sattn_tried {
     sattn_recipe recipe;
     double time_ns, time_p10_ns, time_p90_ns;
-    int samples;
     double error, error_bound; /* the worst, and the most that rounding explains there */
+    int samples;               /* of the times */
     bool is_admitted;          /* within its bound and the error budget of the run */
 } sattn_tried;
 

@@ -5,11 +5,11 @@
 #ifndef SATTN_DISPATCH_PROFILE_FIELDS_H
 #define SATTN_DISPATCH_PROFILE_FIELDS_H
 
+#include "dispatch/profile_read.h"
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-enum { SATTN_PROFILE_REMARK = 640 };
 
 typedef struct sattn_fields {
     const json_t *object;

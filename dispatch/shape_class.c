@@ -117,20 +117,20 @@ enum { OF_ATTENTION = 1, OF_QK = 2, OF_SOFTMAX = 4, OF_AV = 8, OF_ARRAYS = 16, O
 
 static const struct {
     field_kind kind;
+    unsigned calls;
     const char *name;
     size_t at; /* of an int in the struct, where the field is a number */
-    unsigned calls;
 } fields[] = {
-    {IS_PHASE, " ", 0, OF_STEPS},
-    {IS_LOG2, " rows<=", offsetof(sattn_shape_class, rows_log2), OF_STEPS},
-    {IS_LOG2, " keys<=", offsetof(sattn_shape_class, keys_log2), OF_STEPS},
-    {IS_LOG2, " n<=", offsetof(sattn_shape_class, keys_log2), OF_ARRAYS},
-    {IS_LOG2, " d<=", offsetof(sattn_shape_class, d_log2), OF_ATTENTION | OF_QK},
-    {IS_LOG2, " d_v<=", offsetof(sattn_shape_class, d_v_log2), OF_ATTENTION | OF_AV},
-    {IS_COUNT, " group=", offsetof(sattn_shape_class, group), OF_STEPS},
-    {IS_MASK, " ", 0, OF_ATTENTION | OF_SOFTMAX | OF_AV},
-    {IS_STRIDED, " ", 0, OF_ATTENTION | OF_QK | OF_AV},
-    {IS_COUNT, " threads=", offsetof(sattn_shape_class, threads), OF_STEPS | OF_ARRAYS},
+    {IS_PHASE, OF_STEPS, " ", 0},
+    {IS_LOG2, OF_STEPS, " rows<=", offsetof(sattn_shape_class, rows_log2)},
+    {IS_LOG2, OF_STEPS, " keys<=", offsetof(sattn_shape_class, keys_log2)},
+    {IS_LOG2, OF_ARRAYS, " n<=", offsetof(sattn_shape_class, keys_log2)},
+    {IS_LOG2, OF_ATTENTION | OF_QK, " d<=", offsetof(sattn_shape_class, d_log2)},
+    {IS_LOG2, OF_ATTENTION | OF_AV, " d_v<=", offsetof(sattn_shape_class, d_v_log2)},
+    {IS_COUNT, OF_STEPS, " group=", offsetof(sattn_shape_class, group)},
+    {IS_MASK, OF_ATTENTION | OF_SOFTMAX | OF_AV, " ", 0},
+    {IS_STRIDED, OF_ATTENTION | OF_QK | OF_AV, " ", 0},
+    {IS_COUNT, OF_STEPS | OF_ARRAYS, " threads=", offsetof(sattn_shape_class, threads)},
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 

@@ -199,11 +199,12 @@ typedef struct sattn_ragged {
 } sattn_ragged;
 
 /* sattn_attention of every sequence of a ragged batch, bit for bit as if each were a call of its
- * own with the same key_splits, of which 0 is 1 here. n_q and n_k are the rows that the tensors
- * hold: q and o are [n_q_heads, n_q, ..], k and v [n_kv_heads, n_k, ..], lse [n_q_heads, n_q];
- * their batch strides are ignored. causal_offset is [batch], NULL = keys minus queries of the
- * sequence. Row i of a causal limit, a window or ALiBi counts from the start of its sequence. mask,
- * scores and n_k_valid are refused. */
+ * own with the same kernels and key_splits, of which 0 is 1 here. Where a profile chooses, it does
+ * so for a batch's longest prompt and for its sequences of few queries, not for each alone. n_q and
+ * n_k are the rows that the tensors hold: q and o are [n_q_heads, n_q, ..], k and v [n_kv_heads,
+ * n_k, ..], lse [n_q_heads, n_q]; their batch strides are ignored. causal_offset is [batch], NULL =
+ * keys minus queries of the sequence. Row i of a causal limit, a window or ALiBi counts from the
+ * start of its sequence. mask, scores and n_k_valid are refused. */
 SATTN_API sattn_status sattn_attention_ragged(const sattn_attention_args *args,
                                               const sattn_ragged *ragged,
                                               const sattn_options *options);
@@ -275,7 +276,8 @@ SATTN_API sattn_status sattn_plan_run(const sattn_plan *plan, const sattn_pointe
 
 /* Reads a profile from a file, or from the text of one. SATTN_ERR_PROFILE: it cannot be read, or is
  * of another machine, library or compiler; sattn_last_error then names the field, its value there
- * and here. On failure *profile is NULL. Threads may share it, until sattn_profile_destroy.
+ * and here. On failure *profile is NULL. Threads may share it, until sattn_profile_destroy;
+ * plans and explanations that were made with it do not need it any more.
  *
  * Calls without options.profile use the process's own, which the first call reads: from the file
  * that SATTN_PROFILE names ("none": from none), else from simdattn/profile.json in
@@ -286,7 +288,8 @@ SATTN_API sattn_status sattn_profile_load_buffer(sattn_profile **profile, const 
                                                  size_t size);
 SATTN_API void sattn_profile_destroy(sattn_profile *profile);
 
-/* Gets each warning, a sentence without a newline, on the thread whose call found the reason. */
+/* Gets each warning, a sentence without a newline, on the thread whose call found the reason. It
+ * may call the library. */
 typedef void sattn_warning_handler(void *context, const char *message);
 
 /* NULL: back to the default, which prints "simdattn: warning: ..." to stderr. */
@@ -301,8 +304,9 @@ typedef struct sattn_candidate {
     bool is_default;    /* what runs without a profile */
     bool is_on_front;   /* of those measured and eligible, none is both faster and more exact */
     const char *reason; /* why it is not eligible, or else not taken; "" of the one taken */
-    /* As the profile has them for calls like this one: nanoseconds of a call, and the worst error
-     * in the unit of docs/numerics.md, with the most that rounding explains. NaN: not measured. */
+    /* As the profile has them, of the call that `measured` below names: nanoseconds, and the worst
+     * error in the unit of docs/numerics.md, with the most that rounding explains. NaN: not
+     * measured. */
     double time_ns, time_p10_ns, time_p90_ns;
     int samples;
     double error, error_bound;
@@ -312,7 +316,7 @@ typedef struct sattn_explanation {
     const char *shape_class;   /* of calls that share a choice */
     const char *decision;      /* what decided, a sentence */
     const char *profile;       /* its path, or "" */
-    const char *profile_state; /* "in use", or why it is not */
+    const char *profile_state; /* "in use", or why it is not or not all of it */
     size_t n_candidates;
     const sattn_candidate *candidates;
     /* The call that their times and errors are of, which stands for the class; "": there are none.
@@ -323,7 +327,8 @@ typedef struct sattn_explanation {
 
 /* Which kernels a call with these arguments and options runs, and why not others: every candidate
  * of this build. Pointers in `args` as for sattn_attention_workspace_size; a call that would be
- * refused for anything else is refused here too. On failure *explanation is NULL. */
+ * refused for anything else is refused here too. On failure *explanation is NULL. Free with
+ * sattn_explanation_destroy. */
 SATTN_API sattn_status sattn_explain(sattn_explanation **explanation,
                                      const sattn_attention_args *args,
                                      const sattn_options *options);

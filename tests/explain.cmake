@@ -2,7 +2,7 @@
 # `simdattn explain` as a user meets it: every option, every reason, profiles that are used, stale or spoilt, and
 # result files. No line depends on how long anything takes.
 #
-#   cmake -DPROGRAM=.../simdattn -DMAKER=.../test_profile_own -DWORK=directory -P explain.cmake
+#   cmake -DPROGRAM=.../simdattn -DMAKER=.../test_profile_own -DWORK=directory "-DEXAMPLES=profile.json|..." -P explain.cmake
 cmake_minimum_required(VERSION 3.20)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/home)
@@ -354,3 +354,27 @@ endforeach()
 spoil(kernel.json good.json entries/0/candidates/1/kernels "\"sattn_qk_f32_mmx,sattn_softmax_f32_scalar,sattn_av_f32_scalar\"")
 run(CODE 0 MATCHES "kernel.json: in use, but" "sattn_qk_f32_mmx" "the profile has nothing for such calls"
     ARGS ${call} --profile kernel.json)
+
+# ---- profiles that are kept as examples: of this machine and build, or stale; and once they are said to be of
+# it, every entry is legal. Classes and features are checked where the CPU is of the same kind.
+string(REPLACE "|" ";" EXAMPLES "${EXAMPLES}")
+string(JSON identity GET "${good}" identity)
+string(JSON features GET "${good}" identity features)
+foreach(example IN LISTS EXAMPLES)
+  run(CODE 0 ARGS --shape causal-384x128 --profile ${example} --json)
+  json(state profile state)
+  if(state STREQUAL "stale")
+    json(field profile differences 0 field)
+    run(CODE 0 MATCHES "stale, of another machine or build ${field}: there" ARGS --shape causal-384x128 --profile ${example})
+  elseif(NOT state STREQUAL "in use")
+    message(SEND_ERROR "${example} is ${state}")
+  endif()
+  file(READ ${example} text)
+  string(JSON there GET "${text}" identity features)
+  if(there STREQUAL features)
+    string(JSON text SET "${text}" identity "${identity}")
+    file(WRITE ${WORK}/example.json "${text}")
+    run(CODE 0 MATCHES "profile example.json: in use" "measured for the profile, at causal-384x128"
+        ARGS --shape causal-384x128 --profile example.json)
+  endif()
+endforeach()

@@ -31,11 +31,11 @@ if(SATTN_CMOCKA_LIBRARY)
       target_sources(test_goals_marks PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
     endforeach()
     target_sources(test_shapes PRIVATE ${PROJECT_SOURCE_DIR}/bench/shapes.c)
-    foreach(part IN ITEMS explain_profile explain_results explain_rows recipe_name)
-      target_sources(test_explain PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
-    endforeach()
-    foreach(part IN ITEMS explain_options explain_shape names shapes)
-      target_sources(test_explain_options PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
+    foreach(name IN ITEMS explain explain_options)
+      foreach(part IN ITEMS names recipe_name shapes)
+        target_sources(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
+      endforeach()
+      target_link_libraries(test_${name} PRIVATE sattn_explain)
     endforeach()
     foreach(name IN ITEMS bench_call bench_data bench_peers workload workload_inputs workload_pairs
                           ops/array ops/attention ops/av ops/ops ops/qk ops/sample ops/softmax)
@@ -227,8 +227,10 @@ endif()
 
 # ---- why a call runs what it runs
 if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
+  file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/results/profiles/*.json)
   add_test(NAME explain.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
            -DMAKER=$<TARGET_FILE:test_profile_own> -DWORK=${CMAKE_CURRENT_BINARY_DIR}/explain
+           "-DEXAMPLES=$<JOIN:${examples},|>"
            -P ${CMAKE_CURRENT_SOURCE_DIR}/explain.cmake)
   set_tests_properties(explain.program PROPERTIES LABELS library TIMEOUT 600)
 endif()

@@ -47,6 +47,13 @@ else()
   endif()
 endif()
 
+# ---- those that lie in results/
+file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/results/profiles/*.json)
+foreach(example IN LISTS examples)
+  get_filename_component(name ${example} NAME_WE)
+  sattn_test(profile.example.${name} COMMAND test_profile_own read ${example} ONE_CPU LABELS library)
+endforeach()
+
 # ---- to text, and to a file
 if(NOT reason AND NOT SATTN_BENCH)
   set(reason "the writer is part of the program (SATTN_BENCH=OFF)")

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_profile.c: which texts are profiles, which are not, and what is said of those (D13, D14). */
+#define _POSIX_C_SOURCE 200809L /* mkstemp */
 #include "dispatch/profile_identity.h"
 #include "dispatch/profile_read.h"
+#include "dispatch/simdattn.h"
 #include "tests/support/profile_text.h"
 
 #include <math.h>
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -488,6 +491,66 @@ static void test_too_much(void **state)
     free(text);
 }
 
+static void take_warning(void *context, const char *message)
+{
+    snprintf(context, SATTN_PROFILE_REMARK, "%s", message);
+}
+
+/* Of this machine, if it says what it is; the same from memory and from a file. */
+static void test_load(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/simdattn-profile-XXXXXX", warning[SATTN_PROFILE_REMARK] = "";
+    sattn_identity here;
+    sattn_profile *from_memory, *from_file;
+    sattn_identity_read(&here);
+    const sattn_identity_field unknown = sattn_identity_compare(&here, &here);
+    json_t *const document = profile_json(&here);
+    profile_set(document, "entries/1/candidates/0/kernels", json_string("sattn_qk_f32_mmx"));
+    char *const text = json_dumps(document, 0);
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, text, strlen(text)), strlen(text));
+    close(file);
+    const sattn_status expected = unknown == SATTN_IDENTITY_COUNT ? SATTN_OK : SATTN_ERR_PROFILE;
+    sattn_set_warning_handler(take_warning, warning);
+    assert_int_equal(sattn_profile_load_buffer(&from_memory, text, strlen(text)), expected);
+    assert_int_equal(sattn_profile_load(&from_file, path), expected);
+    sattn_set_warning_handler(NULL, NULL);
+    if (expected == SATTN_OK) {
+        assert_non_null(strstr(warning, path));
+        assert_non_null(strstr(warning, "sattn_qk_f32_mmx"));
+        assert_string_equal(sattn_profile_path(from_memory), "");
+        assert_string_equal(sattn_profile_path(from_file), path);
+    } else {
+        assert_non_null(strstr(sattn_last_error(), sattn_identity_name(unknown)));
+        assert_true(from_memory == NULL && from_file == NULL);
+    }
+    sattn_profile_destroy(from_memory);
+    sattn_profile_destroy(from_file);
+    remove(path);
+    free(text);
+    json_decref(document);
+}
+
+static void test_load_nothing(void **state)
+{
+    (void)state;
+    sattn_profile *profile = (sattn_profile *)(uintptr_t)1;
+    assert_int_equal(sattn_profile_load(&profile, NULL), SATTN_ERR_ARGUMENT);
+    assert_null(profile);
+    assert_int_equal(sattn_profile_load(NULL, "x"), SATTN_ERR_ARGUMENT);
+    assert_int_equal(sattn_profile_load_buffer(&profile, NULL, 0), SATTN_ERR_ARGUMENT);
+    assert_int_equal(sattn_profile_load_buffer(NULL, "x", 1), SATTN_ERR_ARGUMENT);
+    profile = (sattn_profile *)(uintptr_t)1;
+    assert_int_equal(sattn_profile_load(&profile, "/no/such/file"), SATTN_ERR_PROFILE);
+    assert_null(profile);
+    assert_non_null(strstr(sattn_last_error(), "profile /no/such/file: it cannot be read: "));
+    assert_int_equal(sattn_profile_load_buffer(&profile, "{", 1), SATTN_ERR_PROFILE);
+    assert_non_null(strstr(sattn_last_error(), "profile in memory: it is not JSON: line 1"));
+    sattn_profile_destroy(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -506,6 +569,8 @@ int main(void)
         cmocka_unit_test(test_cut_at_every_byte),
         cmocka_unit_test(test_each_byte_changed),
         cmocka_unit_test(test_too_much),
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_load_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

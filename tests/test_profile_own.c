@@ -3,12 +3,18 @@
  * test_profile_own.c: one process under SATTN_PROFILE and its like; profile_own.cmake runs it and
  * reads what it says.
  *
- *   test_profile_own make FILE [PATH VALUE]   writes a profile of this machine that takes a chain
- * for the call below; VALUE, in JSON, stands at PATH test_profile_own name PLACE               name
- * of the identity's field, "" behind the last test_profile_own call                     calls
- * twice: "STATUS KERNELS MESSAGE" of the second test_profile_own handler                  the same
- * with a handler of warnings that calls too */
-#include "dispatch/profile_identity.h"
+ *   test_profile_own make FILE [PATH VALUE]
+ *       writes a profile of this machine that takes a chain for the call below; VALUE, in JSON,
+ *       stands at PATH
+ *   test_profile_own read FILE
+ *       reads it as where it was made: "N classes", or what is wrong
+ *   test_profile_own name PLACE
+ *       name of the identity's field, "" behind the last
+ *   test_profile_own call [WORDS]
+ *       calls twice: "STATUS: KERNELS: MESSAGE" of the second; fails where WORDS are not in that
+ *   test_profile_own handler
+ *       the same with a handler of warnings that calls too */
+#include "dispatch/profile_read.h"
 #include "dispatch/simdattn.h"
 #if SATTN_PROFILES
 #include "tests/support/profile_text.h"
@@ -37,6 +43,31 @@ static int make(int argc, char **argv)
 #else
     (void)argc;
     printf("skipped: no profiles, so %s is not made\n", argv[2]);
+    return 77;
+#endif
+}
+
+/* Elsewhere kernels of it may be missing, and with them all of its classes. */
+static int read_as_there(const char *path)
+{
+#if SATTN_PROFILES
+    sattn_identity there, here;
+    sattn_profile *profile;
+    char remark[SATTN_PROFILE_REMARK];
+    size_t n = 0;
+    json_t *const document = json_load_file(path, 0, NULL);
+    profile_identity(document, &there);
+    json_decref(document);
+    sattn_identity_read(&here);
+    if (sattn_profile_read_file(&profile, path, &there, remark) == SATTN_OK)
+        sattn_profile_entries(profile, &n);
+    const bool is_good = profile && (n > 0 || strcmp(there.text[SATTN_IDENTITY_ARCH],
+                                                     here.text[SATTN_IDENTITY_ARCH]) != 0);
+    printf("%s%zu classes%s%s\n", is_good ? "" : "FAIL: ", n, remark[0] ? "; " : "", remark);
+    sattn_profile_destroy(profile);
+    return !is_good;
+#else
+    printf("skipped: no profiles, so %s is not read\n", path);
     return 77;
 #endif
 }
@@ -81,6 +112,8 @@ int main(int argc, char **argv)
     const char *const what = argc > 1 ? argv[1] : "";
     if (strcmp(what, "make") == 0 && argc >= 3)
         return make(argc, argv);
+    if (strcmp(what, "read") == 0 && argc == 3)
+        return read_as_there(argv[2]);
     if (strcmp(what, "name") == 0 && argc == 3) {
         const int place = atoi(argv[2]);
         puts(place < SATTN_IDENTITY_COUNT ? sattn_identity_name((sattn_identity_field)place) : "");
@@ -93,8 +126,7 @@ int main(int argc, char **argv)
         sattn_set_warning_handler(handle, &count);
         return call(NULL) + (count != 1);
     }
-    fprintf(
-        stderr,
-        "usage: test_profile_own make FILE [PATH VALUE] | name PLACE | call [WORDS] | handler\n");
+    fprintf(stderr, "usage: test_profile_own make FILE [PATH VALUE] | read FILE | name PLACE | "
+                    "call [WORDS] | handler\n");
     return 2;
 }

@@ -245,7 +245,7 @@ sattn_dispatch_defect(rest_rows_fill_tiles FILE dispatch/share.c COMMAND test_sh
   FROM [[n_group * (n_q - sattn_rest_rows(n_group, n_q, tile_rows, d));]] TO [[n_group * n_q;]])
 sattn_dispatch_defect(tile_not_looked_for FILE dispatch/choose.c COMMAND test_shares
   FROM [[plan->n_group * a->n_q < SATTN_FILLING_ROWS_MIN)]] TO [[plan->n_group * a->n_q <= SATTN_FEW_ROWS)]])
-sattn_dispatch_defect(ragged_phase_by_rows_alone FILE dispatch/ragged.c COMMAND test_thread_counts
+sattn_dispatch_defect(ragged_phase_by_rows_alone FILE dispatch/ragged_plan.c COMMAND test_thread_counts
   FROM [[computation == SATTN_COMPUTE_FUSED ? sattn_prefill_tile_rows(&p->overrides) : 0;]] TO [[0;]])
 sattn_dispatch_defect(rest_rows_cut_a_group FILE dispatch/share.c COMMAND test_shares
   FROM [[(of_one || of_two) && rest % n_group == 0 ?]] TO [[(of_one || of_two) ?]])
@@ -267,21 +267,22 @@ sattn_dispatch_defect(copies_of_another_unit FILE dispatch/execute.c COMMAND tes
   FROM [[sattn_dense_enter(&e->dense, unit_index, &rows);]]
   TO [[sattn_dense_enter(&e->dense, unit_index / 2, &rows);]])
 sattn_dispatch_defect(ragged_copies_of_another_unit FILE dispatch/ragged.c COMMAND test_thread_counts
-  FROM [[e->order[low] * s.n_kv_heads + kv, &block);]] TO [[kv, &block);]])
+  FROM [[e->order[low] * s.n_kv_heads + kv, &block);]]
+  TO [[e->order[low] * s.n_kv_heads + kv / 2, &block);]])
 sattn_dispatch_defect(copies_not_reserved FILE dispatch/layout.c COMMAND test_shares
   FROM [[product((int64_t)at->dense_size, at->n_dense));]] TO [[product((int64_t)at->dense_size, 0));]])
 sattn_dispatch_defect(copies_of_keys_for_a_chain FILE dispatch/dense.c COMMAND test_shares
   FROM [[return plan->computation == SATTN_COMPUTE_FUSED;]] TO [[return plan->computation <= SATTN_COMPUTE_CHAIN;]])
 
 set(ragged COMMAND test_ragged --kernel=sattn_fused_f32_scalar --first)
-sattn_dispatch_defect(ragged_offset_of_the_first FILE dispatch/ragged.c ${ragged}
+sattn_dispatch_defect(ragged_offset_of_the_first FILE dispatch/ragged_plan.c ${ragged}
   FROM [[a->causal_offset ? a->causal_offset + b : NULL;]] TO [[a->causal_offset;]])
-sattn_dispatch_defect(ragged_keys_of_the_first FILE dispatch/ragged.c ${ragged}
+sattn_dispatch_defect(ragged_keys_of_the_first FILE dispatch/ragged_plan.c ${ragged}
   FROM [[s.k.data = row_of(a->k.data, a->n_k, k0, a->k.stride_t);]]
   TO [[s.k.data = row_of(a->k.data, a->n_k, ragged->k_starts[0], a->k.stride_t);]])
-sattn_dispatch_defect(ragged_lse_not_moved FILE dispatch/ragged.c ${ragged}
+sattn_dispatch_defect(ragged_lse_not_moved FILE dispatch/ragged_plan.c ${ragged}
   FROM [[s.lse = a->lse ? a->lse + q0 : NULL;]] TO [[s.lse = a->lse;]])
-sattn_dispatch_defect(ragged_memory_of_the_last_phase FILE dispatch/ragged.c COMMAND test_ragged
+sattn_dispatch_defect(ragged_memory_of_the_last_phase FILE dispatch/ragged_plan.c COMMAND test_ragged
     --kernel=sattn_fused_f32_scalar --group=workspace
   FROM [[worker_size = at->worker_size > worker_size ? at->worker_size : worker_size;]]
   TO [[worker_size = at->worker_size;]])

@@ -67,7 +67,7 @@ sattn_dispatch_defect(key_ranges_with_enough_blocks FILE dispatch/plan.c ${calls
   FROM [[plan->profile_splits > 0 && blocks < (double)threads;]] TO [[plan->profile_splits > 0 && blocks > 0;]])
 sattn_dispatch_defect(options_profile_ignored FILE dispatch/override.c ${calls}
   FROM [[options && options->profile ? options->profile : own->profile;]] TO [[own->profile;]])
-sattn_dispatch_defect(ragged_by_a_chain FILE dispatch/ragged.c ${calls}
+sattn_dispatch_defect(ragged_by_a_chain FILE dispatch/ragged_plan.c ${calls}
   FROM [[sattn_plan_begin(plan, computation, false, &p->overrides, p->options);]]
   TO [[sattn_plan_begin(plan, computation, true, &p->overrides, p->options);]])
 
@@ -87,6 +87,10 @@ sattn_dispatch_defect(wrong_kernel_eligible FILE dispatch/explain.c ${explain}
   FROM [[.is_eligible = may_run && (!tried || tried->is_admitted),]] TO [[.is_eligible = may_run,]])
 sattn_dispatch_defect(front_of_the_fastest_alone FILE dispatch/explain.c ${explain}
   FROM [[other->is_eligible && other->time_ns <= c->time_ns &&]] TO [[other->time_ns <= c->time_ns ||]])
+sattn_dispatch_defect(budget_where_there_is_none FILE dispatch/explain.c ${explain}
+  FROM [[budget > 0 && tried->error > budget)]] TO [[tried->error > 0)]])
+sattn_dispatch_defect(tie_told_as_a_lead FILE dispatch/explain.c ${explain}
+  FROM [[entry->is_tie ? "a tie within"]] TO [[entry->margin < 0 ? "a tie within"]])
 sattn_dispatch_defect(cap_not_told FILE dispatch/candidates.c ${explain}
   FROM [[judged.verdict = SATTN_RECIPE_CAPPED;]] TO [[judged.verdict = SATTN_RECIPE_ELIGIBLE;]])
 sattn_dispatch_defect(name_not_told FILE dispatch/candidates.c ${explain}

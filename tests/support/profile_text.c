@@ -67,6 +67,21 @@ json_t *profile_json(const sattn_identity *identity)
                      fields, "entries", entries);
 }
 
+void profile_identity(const json_t *document, sattn_identity *identity)
+{
+    const json_t *const fields = json_object_get(document, "identity");
+    for (int i = 0; i < SATTN_IDENTITY_COUNT; ++i) {
+        const json_t *const value =
+            json_object_get(fields, sattn_identity_name((sattn_identity_field)i));
+        char *const to = identity->text[i];
+        if (json_is_integer(value))
+            snprintf(to, SATTN_IDENTITY_TEXT, "%lld", (long long)json_integer_value(value));
+        else
+            snprintf(to, SATTN_IDENTITY_TEXT, "%s",
+                     json_is_string(value) ? json_string_value(value) : "unknown");
+    }
+}
+
 /* The first name of a path, and what is behind it; NULL: that was the last. */
 static const char *split(const char *path, char name[64])
 {

@@ -12,6 +12,9 @@
  * that was not measured to the end. Their kernels are the scalar ones, which every build has. */
 json_t *profile_json(const sattn_identity *identity);
 
+/* Where a profile was made, whatever it says of that. */
+void profile_identity(const json_t *document, sattn_identity *identity);
+
 /* Paths are names and numbers with slashes between them: "entries/0/taken". NULL: there is nothing.
  */
 json_t *profile_get(json_t *document, const char *path);
