@@ -266,48 +266,55 @@ static void test_wrong_kernel_is_never_chosen(void **state)
 
 /* ---- the rest of a class */
 
-static const sattn_kernel *fast_kernel;
-
-enum { TIMED_KEYS = 50 }; /* of vit-b32-50 */
-
-/* Right everywhere; fast on the shape that is timed, and slow on the rest of its class. */
-static void be_fast_once(const sattn_fused_args *args)
+static void run_once(const sattn_fused_args *args)
 {
-    if (args->visible.n_k == TIMED_KEYS) {
-        fast_kernel->fn.fused(args);
-        return;
-    }
+    real_kernel->fn.fused(args);
+}
+
+static void run_twice(const sattn_fused_args *args)
+{
     real_kernel->fn.fused(args);
     real_kernel->fn.fused(args);
 }
 
-/* The default is the scalar kernel, which the fake leaves far behind where that has vectors. */
-static void test_fast_on_one_shape_is_not_chosen(void **state)
+/* What becomes elsewhere of a fake that has won on the shape of the job. */
+static sattn_tune_outcome confirmed(const sattn_tune_job *job, sattn_fused_fn *function)
+{
+    sattn_kernel fake = {
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_fake", .fn = {.fused = function}};
+    const sattn_tune_setting setting = {.seconds = 30, .seed = 1}; /* it ends long before */
+    sattn_tune_recipes recipes;
+    with_fakes(job, &recipes, &fake, 1);
+    sattn_tried tried[2] = {{.recipe = recipes.list[0], .is_admitted = true},
+                            {.recipe = recipes.list[1], .is_admitted = true}};
+    sattn_tune_outcome outcome = {.entry = {.shape_class = job->shape_class,
+                                            .usable = job->usable,
+                                            .is_complete = true,
+                                            .n_tried = 2,
+                                            .tried = tried,
+                                            .taken = 1}};
+    sattn_tune_confirm(job, &setting, &outcome);
+    outcome.entry.tried = NULL;
+    return outcome;
+}
+
+/* What takes twice as long as the default elsewhere is not taken; what takes as long is. On a busy
+ * machine neither may be known: then the class is not finished. */
+static void test_winner_has_to_hold_elsewhere(void **state)
 {
     (void)state;
-    sattn_kernel fake = {
-        .op = SATTN_OP_fused, .name = "sattn_fused_f32_once", .fn = {.fused = be_fast_once}};
-    const sattn_tune_job vectors = job_of("vit-b32-50");
-    const sattn_tune_job job =
-        sattn_tune_job_of(SATTN_OP_fused, sattn_shape_by_name("vit-b32-50"), "scalar", usable(), 1);
-    sattn_tune_recipes recipes;
-    bool is_seen = false;
-    with_fakes(&vectors, &recipes, &fake, 1);
-    fast_kernel = real_kernel;
-    with_fakes(&job, &recipes, &fake, 1);
-    if (fast_kernel == real_kernel)
-        return; /* no vectors here, and so nothing that is faster */
-    for (int attempt = 0; attempt < 10 && !is_seen; ++attempt) {
-        sattn_tune_outcome outcome;
-        const sattn_tune_setting setting = {.seconds = 20, .seed = 1}; /* it ends long before */
-        sattn_tune_run(&job, recipes.list, 2, &setting, &outcome);
-        assert_string_equal(outcome.error, "");
-        assert_true(outcome.entry.tried[1].is_admitted || outcome.entry.taken == 0);
-        is_seen = strstr(outcome.kept, "slower") != NULL;
-        assert_true(!is_seen || (outcome.entry.taken == 0 && outcome.entry.is_tie));
-        sattn_tune_outcome_free(&outcome);
+    const sattn_tune_job job = job_of("vit-b32-50");
+    bool kept = false, taken = false;
+    for (int attempt = 0; attempt < 10 && !(kept && taken); ++attempt) {
+        const sattn_tune_outcome slow = confirmed(&job, run_twice);
+        assert_int_equal(slow.entry.taken, 0);
+        assert_true(slow.entry.is_complete == (*slow.kept != '\0'));
+        kept = kept || strstr(slow.kept, "slower at B=1 H=2 Tq=") != NULL;
+        const sattn_tune_outcome equal = confirmed(&job, run_once);
+        assert_true(!equal.entry.is_complete || equal.entry.taken == 1 || *equal.kept);
+        taken = taken || equal.entry.taken == 1;
     }
-    assert_true(is_seen);
+    assert_true(kept && taken);
 }
 
 /* ---- ends of a run */
@@ -557,7 +564,7 @@ int main(void)
         cmocka_unit_test(test_inside),
         cmocka_unit_test(test_only_what_is_asked_for),
         cmocka_unit_test(test_wrong_kernel_is_never_chosen),
-        cmocka_unit_test(test_fast_on_one_shape_is_not_chosen),
+        cmocka_unit_test(test_winner_has_to_hold_elsewhere),
         cmocka_unit_test(test_max_error),
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_regret_shapes),
