@@ -285,6 +285,7 @@ static sattn_tune_outcome confirmed(const sattn_tune_job *job, sattn_fused_fn *f
     const sattn_tune_setting setting = {.seconds = 30, .seed = 1}; /* it ends long before */
     sattn_tune_recipes recipes;
     with_fakes(job, &recipes, &fake, 1);
+    recipes.list[1].rest_kernel = recipes.list[0].rest_kernel;
     sattn_tried tried[2] = {{.recipe = recipes.list[0], .is_admitted = true},
                             {.recipe = recipes.list[1], .is_admitted = true}};
     sattn_tune_outcome outcome = {.entry = {.shape_class = job->shape_class,
