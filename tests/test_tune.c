@@ -206,6 +206,7 @@ static void with_fakes(const sattn_tune_job *job, sattn_tune_recipes *recipes, s
     assert_non_null(real_kernel);
     for (size_t f = 0; f < n_fakes; ++f) {
         fakes[f].needs = real_kernel->needs;
+        fakes[f].tile_rows = real_kernel->tile_rows;
         recipes->list[1 + f] = (sattn_recipe){.computation = SATTN_COMPUTE_FUSED};
         recipes->list[1 + f].kernels[SATTN_OP_fused] = &fakes[f];
     }
