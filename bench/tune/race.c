@@ -201,7 +201,8 @@ static bool run(race *r)
         if (r->made >= HOPELESS_ROUNDS && settle(r))
             return true;
     }
-    return true; /* so many rounds tell no more */
+    /* So many rounds tell no more, unless hardly any was clean. */
+    return gather(r, r->options->incumbent, r->options->incumbent, true) >= LEAST_ROUNDS;
 }
 
 /* ---- the result */
