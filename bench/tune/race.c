@@ -13,8 +13,7 @@ static const double hopeless = 1.2;
 
 enum {
     HOPELESS_ROUNDS = 4,
-    SATTN_RACE_LEAST = 12, /* before anything else is concluded: a few may agree by chance */
-    TAINTED_SHARE = 16,    /* one window in so many is a good part */
+    TAINTED_SHARE = 16, /* one window in so many is a good part */
 };
 
 typedef struct race {
