@@ -24,15 +24,13 @@ static const sattn_table_column columns[N_COLUMNS] = {
 
 static void job_name(const sattn_tune_job *job, char *text, size_t size)
 {
-    snprintf(text, size, "%s%s%s%s%s", job->op == SATTN_OP_fused ? "" : sattn_op_name(job->op),
-             job->op == SATTN_OP_fused ? "" : ", ", job->shape.name,
-             job->tier == SATTN_TUNE_STRIDED ? ", interleaved" : "", job->isa ? ", " : "");
-    const size_t used = strlen(text);
-    if (job->isa)
-        snprintf(text + used, size - used, "%s", job->isa);
-    const size_t all = strlen(text);
+    char what[96], threads[24] = "";
+    sattn_tune_job_shape(job, what, sizeof what);
     if (job->threads > 1)
-        snprintf(text + all, size - all, ", %d threads", job->threads);
+        snprintf(threads, sizeof threads, ", %d threads", job->threads);
+    snprintf(text, size, "%s%s%s%s%s%s", job->op == SATTN_OP_fused ? "" : sattn_op_name(job->op),
+             job->op == SATTN_OP_fused ? "" : ", ", what, job->isa ? ", " : "",
+             job->isa ? job->isa : "", threads);
 }
 
 static const char *note_of(const sattn_tune_session *session, size_t job,
@@ -178,7 +176,7 @@ void sattn_tune_print_end(const sattn_tune_session *session, double seconds, boo
         const sattn_profile_entry *const entry = sattn_tune_known(session, j);
         if (entry && entry->is_complete && entry->taken != 0 &&
             session->jobs->jobs[j].op == SATTN_OP_fused &&
-            session->jobs->jobs[j].tier != SATTN_TUNE_STRIDED)
+            session->jobs->jobs[j].tier <= SATTN_TUNE_MODELS)
             example = session->jobs->jobs[j].shape.name;
     }
     printf("\nThe profile is %s\n", session->store->path);
