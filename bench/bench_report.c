@@ -4,6 +4,7 @@
 #include "bench/bench_report.h"
 
 #include "bench/bench_autovec.h"
+#include "bench/bench_choice.h"
 #include "bench/bench_list.h"
 #include "bench/bench_run.h"
 #include "bench/table.h"
@@ -118,7 +119,7 @@ void sattn_bench_print_header(const sattn_environment *environment, const sattn_
              environment->build.commit,
              environment->build.commit_dirty == SATTN_YES ? " with changes" : "");
     const bool fits = strlen(machine) + strlen(threads) < terminal;
-    printf("%s%s%s\n", machine, fits ? " " : "\n", threads);
+    printf("%s%s%s\nprofile: %s\n", machine, fits ? " " : "\n", threads, sattn_bench_profile());
     if (*arguments)
         printf("simdattn bench %s\n", arguments);
     fflush(stdout);

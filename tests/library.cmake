@@ -225,6 +225,14 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
   set_tests_properties(program PROPERTIES LABELS library TIMEOUT 600)
 endif()
 
+# ---- what the program says of a profile, beside `explain`
+if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME profile.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
+           -DMAKER=$<TARGET_FILE:test_profile_own> -DWORK=${CMAKE_CURRENT_BINARY_DIR}/profile_program
+           -P ${CMAKE_CURRENT_SOURCE_DIR}/profile_program.cmake)
+  set_tests_properties(profile.program PROPERTIES LABELS library TIMEOUT 600 SKIP_REGULAR_EXPRESSION "skipped:")
+endif()
+
 # ---- why a call runs what it runs
 if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
   file(GLOB examples CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/results/profiles/*.json)
