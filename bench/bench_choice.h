@@ -14,7 +14,7 @@ bool sattn_bench_choice(const sattn_bench_op *op, const sattn_attention_args *ar
                         const sattn_options *options, char kernels[SATTN_RECIPE_TEXT]);
 
 /* Whether the row is what a call runs that names nothing but the row's threads. At most one row of
- * an op and a number of threads is. */
+ * a task is, on the same data and threads; of op `call`, which has several ways, one of each. */
 bool sattn_bench_is_choice(const sattn_bench_row *row, const sattn_attention_args *args);
 
 /* Path of the profile that calls follow, or "none". */
