@@ -18,6 +18,16 @@ bool sattn_bench_call_open_step(sattn_bench_call *call, sattn_step step, char *w
     return false;
 }
 
+bool sattn_bench_call_open_plan(sattn_bench_call *call, char *why, size_t why_size)
+{
+    if (sattn_plan_create(&call->plan, &call->args, &call->options) != SATTN_OK) {
+        snprintf(why, why_size, "%s", sattn_last_error());
+        return false;
+    }
+    call->workspace_size = sattn_plan_workspace_size(call->plan);
+    return true;
+}
+
 static bool open_peer(sattn_bench_call *call, const sattn_bench_request *request, char *why,
                       size_t why_size)
 {
@@ -55,6 +65,7 @@ bool sattn_bench_call_open(sattn_bench_call *call, const sattn_bench_request *re
     const sattn_options open = {.threads = request->threads};
     *call = (sattn_bench_call){
         .task = variant->op->task,
+        .variant = variant,
         .workload = request->workload,
         .args = *request->args,
         .options = request->names_none ? open : forced,
@@ -74,7 +85,10 @@ bool sattn_bench_call_open(sattn_bench_call *call, const sattn_bench_request *re
     }
     call->options.workspace = call->workspace;
     call->options.workspace_size = size;
-    return true;
+    if (!call->task->begin || call->task->begin(call, why, why_size))
+        return true;
+    sattn_bench_call_close(call);
+    return false;
 }
 
 void sattn_bench_call_close(sattn_bench_call *call)
@@ -83,6 +97,7 @@ void sattn_bench_call_close(sattn_bench_call *call)
         sattn_peer_call_close(call->peer);
     free(call->peer);
     sattn_plan_destroy(call->plan);
+    sattn_kernel_calls_free(&call->kernel_calls);
     free(call->workspace);
     *call = (sattn_bench_call){0};
 }

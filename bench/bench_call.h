@@ -7,6 +7,7 @@
 
 #include "bench/bench_peers.h"
 #include "bench/measure/crew.h"
+#include "bench/ops/kernel_calls.h"
 #include "bench/ops/ops.h"
 
 #include <stdbool.h>
@@ -15,10 +16,14 @@
 
 typedef struct sattn_bench_call {
     const sattn_bench_task *task;
+    const sattn_variant *variant;
     const sattn_workload *workload;
     sattn_attention_args args; /* of the set that is run next, or was run last */
     sattn_options options;
     sattn_plan *plan; /* NULL where the task has none */
+    /* Of op `call`, which stays on one set. */
+    sattn_pointers pointers;
+    sattn_kernel_calls kernel_calls;
     void *workspace;
     size_t workspace_size;
     int64_t *cursor;       /* next set; shared by all that walk over the sets */
@@ -47,6 +52,22 @@ void sattn_bench_call_close(sattn_bench_call *call);
 /* What `open` of a task does for a step of attention. */
 bool sattn_bench_call_open_step(sattn_bench_call *call, sattn_step step, char *why,
                                 size_t why_size);
+
+/* The same for a whole attention, by a plan. */
+bool sattn_bench_call_open_plan(sattn_bench_call *call, char *why, size_t why_size);
+
+/* What a run of that plan is given. */
+static inline sattn_pointers sattn_bench_call_pointers(const sattn_attention_args *args)
+{
+    return (sattn_pointers){.q = args->q.data,
+                            .k = args->k.data,
+                            .v = args->v.data,
+                            .o = args->o.data,
+                            .mask = args->mask.data,
+                            .n_k_valid = args->n_k_valid,
+                            .alibi_slopes = args->alibi_slopes,
+                            .sinks = args->sinks};
+}
 
 /* One call on the next set. The signature is that of a measured candidate. */
 void sattn_bench_call_run(void *call);

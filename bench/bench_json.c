@@ -4,6 +4,7 @@
 #include "bench/bench_json.h"
 
 #include "bench/bench_autovec.h"
+#include "bench/bench_choice.h"
 #include "bench/bench_goals_report.h"
 #include "bench/bench_json_row.h"
 #include "bench/result.h"
@@ -104,6 +105,7 @@ json_t *sattn_bench_document(const sattn_bench_jobs *list, const sattn_bench_opt
     json_t *const context = sattn_result_context(document);
     sattn_result_text(context, "simdattn_arguments", options->arguments);
     sattn_result_text(context, "simdattn_preset", options->preset_name);
+    sattn_result_text(context, "simdattn_profile", sattn_bench_profile());
     json_object_set_new(context, "simdattn_seconds_per_row", json_real(options->seconds));
     sattn_places_add(places, context);
     json_object_set_new(context, "simdattn_slower_than_autovec", slower_rows(list));

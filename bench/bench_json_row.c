@@ -185,6 +185,8 @@ void sattn_bench_add_measured(json_t *entry, const sattn_bench_row *row)
     }
     if (row->over_fused.n > 0)
         add_stat(entry, "simdattn_over_fused", &row->over_fused, 1);
+    if (row->over_kernel_ns.n > 0)
+        add_stat(entry, "simdattn_over_kernel_ns", &row->over_kernel_ns, 1);
     if (row->over_one_thread.n > 0)
         add_stat(entry, "simdattn_over_one_thread", &row->over_one_thread, 1);
     if (row->slowdown.n > 0)

@@ -8,7 +8,8 @@
 
 /* What of the tables needs an explanation. */
 typedef struct table_facts {
-    bool any, part, data, chain, fused, one_thread, peer, limits[SATTN_LIMIT_COPY + 1];
+    bool any, part, data, kernels, calls, chain, fused, one_thread, peer,
+        limits[SATTN_LIMIT_COPY + 1];
 } table_facts;
 
 static void note_row(table_facts *facts, const sattn_bench_job *job, const sattn_bench_row *row)
@@ -19,6 +20,8 @@ static void note_row(table_facts *facts, const sattn_bench_job *job, const sattn
     facts->one_thread = facts->one_thread || row->over_one_thread.n > 0;
     facts->peer = facts->peer || row->peer;
     facts->fused = facts->fused || row->over_fused.n > 0;
+    facts->kernels = facts->kernels || row->variant->way == SATTN_WAY_NONE;
+    facts->calls = facts->calls || row->variant->way != SATTN_WAY_NONE;
     facts->chain = facts->chain || strcmp(row->variant->op->name, "chain") == 0;
     if (row->bounded)
         facts->limits[row->bound] = true;
@@ -84,19 +87,32 @@ void sattn_bench_print_legend(const sattn_bench_jobs *list)
     if (facts.data)
         fputs("slowdown    time over that of the same kernel on normal data, in the same rounds\n",
               stdout);
+    if (facts.calls)
+        fputs(
+            "over kernel time beyond that of the kernels alone at the same ISA, by differences in\n"
+            "            the same rounds: median, ± half of 10th to 90th percentile\n",
+            stdout);
     if (facts.fused)
         fputs("vs fused    speed-up of a chain over the fused kernel of the same ISA\n", stdout);
     if (facts.peer)
         fputs("vs best peer\n"
               "            speed-up over the fastest of the other libraries that were verified\n",
               stdout);
-    fputs(
-        "vs scalar   speed-up over strict scalar code\n"
-        "vs autovec  speed-up over the same plain C, vectorized by the compiler for the same ISA\n",
-        stdout);
+    if (facts.kernels)
+        fputs("vs scalar   speed-up over strict scalar code\n"
+              "vs autovec  speed-up over the same plain C, vectorized by the compiler for the same "
+              "ISA\n",
+              stdout);
     print_error_units(list);
     if (facts.chain)
         fputs("chain_ISA   qk, softmax and av of that level, one block of query rows at a time\n",
+              stdout);
+    if (facts.calls)
+        fputs("kernel_ISA  what a call runs at that level, with the same arguments and nothing "
+              "around\n"
+              "            it; plan_run_ISA: sattn_plan_run; attention_ISA: sattn_attention, with "
+              "all\n"
+              "            checks and the choice of kernels; one thread, with a workspace\n",
               stdout);
     if (facts.part)
         fputs("n of m      what scalar and autovec rows ran of the shape; their time is scaled up "

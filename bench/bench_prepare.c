@@ -3,9 +3,8 @@
  * bench_prepare.c: cuts slow rows to what fits their time, and refuses to time a wrong variant. */
 #include "bench/bench_prepare.h"
 
+#include "bench/bench_choice.h"
 #include "bench/measure/clock.h"
-#include "dispatch/choose.h"
-#include "dispatch/plan.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -114,25 +113,8 @@ static bool verify(sattn_bench_row *row, const sattn_bench_call *call)
     return false;
 }
 
-/* What the dispatcher takes for a step that names no kernel. */
-static const char *kernel_of_step(const sattn_bench_row *row, const sattn_bench_call *call)
-{
-    const sattn_phase phase =
-        sattn_phase_of(call->args.n_q_heads / call->args.n_kv_heads, call->args.n_q);
-    const sattn_kernel *kernel;
-    sattn_overrides overrides;
-    if (sattn_overrides_get(&call->options, &overrides) != SATTN_OK)
-        return row->variant->name;
-    for (int op = 0; op < SATTN_OP_COUNT; ++op)
-        if (strcmp(sattn_op_name((sattn_op)op), row->variant->op->name) == 0 &&
-            sattn_choose_kernel((sattn_op)op, phase, &overrides, &kernel) == SATTN_OK)
-            return kernel->name;
-    return row->variant->name;
-}
-
 static void note_kernels(sattn_bench_row *row, const sattn_bench_call *call)
 {
-    const char *name = row->variant->name;
     if (call->peer) {
         const int n = call->peer->threads;
         snprintf(row->version, sizeof row->version, "%s", call->peer->peer->version);
@@ -140,11 +122,7 @@ static void note_kernels(sattn_bench_row *row, const sattn_bench_call *call)
                  n == 1 ? "" : "s");
         return;
     }
-    if (call->plan)
-        name = sattn_plan_kernel(call->plan);
-    else if (!*row->variant->kernels && !row->variant->op->task->takes_arrays)
-        name = kernel_of_step(row, call);
-    snprintf(row->kernels, sizeof row->kernels, "%s", name);
+    (void)sattn_bench_choice(row->variant->op, &call->args, &call->options, row->kernels);
 }
 
 void sattn_bench_prepare(sattn_bench_row *row, const sattn_bench_request *request,

@@ -47,6 +47,18 @@ static const sattn_bench_row *fused_of(const sattn_bench_job *job, const sattn_b
     return NULL;
 }
 
+/* The kernels alone, beside a call of the same level. */
+static const sattn_bench_row *kernel_of(const sattn_bench_job *job, const sattn_bench_row *row)
+{
+    for (size_t r = 0; r < job->n_rows; ++r) {
+        const sattn_bench_row *const other = &job->rows[r];
+        if (other->variant->way == SATTN_WAY_KERNEL && row->variant->way > SATTN_WAY_KERNEL &&
+            other->variant->needs == row->variant->needs && is_beside(row, other))
+            return other;
+    }
+    return NULL;
+}
+
 /* The same on one thread. */
 static const sattn_bench_row *one_thread_of(const sattn_bench_job *job, const sattn_bench_row *row)
 {
@@ -95,6 +107,9 @@ void sattn_bench_set_ratios(sattn_bench_job *job)
         row->autovec = baseline_of(job, row, SATTN_ROW_AUTOVEC);
         row->over_autovec = speedup(row, row->autovec);
         row->over_fused = speedup(row, fused_of(job, row));
+        const sattn_bench_row *const kernel = kernel_of(job, row);
+        if (kernel)
+            row->over_kernel_ns = sattn_measure_difference(&row->measured, &kernel->measured);
         row->over_one_thread = speedup(row, one_thread_of(job, row));
         row->peer = peer_of(job, row);
         row->over_peer = speedup(row, row->peer);

@@ -4,6 +4,7 @@
 #include "bench/bench_report.h"
 
 #include "bench/bench_autovec.h"
+#include "bench/bench_choice.h"
 #include "bench/bench_list.h"
 #include "bench/bench_run.h"
 #include "bench/table.h"
@@ -22,6 +23,7 @@ enum {
     COLUMN_SHARE,
     COLUMN_ONE_THREAD,
     COLUMN_SLOWDOWN,
+    COLUMN_OVER_KERNEL,
     COLUMN_FUSED,
     COLUMN_PEER,
     COLUMN_SCALAR,
@@ -48,11 +50,12 @@ typedef struct extra_columns {
     bool threads;    /* some row has several threads */
     bool one_thread; /* and stands beside the same on one */
     bool peer;       /* some row stands beside a peer */
+    bool calls;      /* rows are ways to make a call: no kernels to be compared */
 } extra_columns;
 
 static extra_columns extra_of(const sattn_bench_job *job)
 {
-    extra_columns extra = {0};
+    extra_columns extra = {.calls = job->task->is_bare};
     for (size_t r = 0; r < job->n_rows; ++r) {
         extra.fused = extra.fused || job->rows[r].over_fused.n > 0;
         extra.threads = extra.threads || job->rows[r].threads > 1;
@@ -77,10 +80,11 @@ static void make_columns(const sattn_bench_job *job, sattn_table_column columns[
         {"of bound", 10, true},
         {extra.one_thread ? "vs t1" : "", 0, true},
         {many ? "slowdown" : "", 0, true},
+        {extra.calls ? "over kernel" : "", 0, true},
         {extra.fused ? "vs fused" : "", 0, true},
         {extra.peer ? "vs best peer" : "", 0, false},
-        {"vs scalar", 9, true},
-        {"vs autovec", 10, true},
+        {extra.calls ? "" : "vs scalar", extra.calls ? 0 : 9, true},
+        {extra.calls ? "" : "vs autovec", extra.calls ? 0 : 10, true},
         {"error / max", 12, true},
         {"", 0, false},
     };
@@ -118,10 +122,26 @@ void sattn_bench_print_header(const sattn_environment *environment, const sattn_
              environment->build.commit,
              environment->build.commit_dirty == SATTN_YES ? " with changes" : "");
     const bool fits = strlen(machine) + strlen(threads) < terminal;
-    printf("%s%s%s\n", machine, fits ? " " : "\n", threads);
+    printf("%s%s%s\nprofile: %s\n", machine, fits ? " " : "\n", threads, sattn_bench_profile());
     if (*arguments)
         printf("simdattn bench %s\n", arguments);
     fflush(stdout);
+}
+
+static void add_over_kernel(sattn_table *table, const sattn_bench_row *row)
+{
+    const sattn_stat *const over = &row->over_kernel_ns;
+    const int decimals = fabs(over->median) < 999.5 ? 1 : 0;
+    if (over->n > 0)
+        sattn_table_set(table, COLUMN_OVER_KERNEL, "%+.*f ±%.*f ns", decimals, over->median,
+                        decimals, (over->p90 - over->p10) / 2);
+}
+
+/* Which kernels it runs, where its name does not say it. */
+static bool is_nameless(const sattn_bench_row *row)
+{
+    return (row->chosen || row->variant->way != SATTN_WAY_NONE) &&
+           strcmp(row->kernels, row->variant->name) != 0;
 }
 
 static void add_measured(sattn_table *table, const sattn_bench_job *job, const sattn_bench_row *row)
@@ -158,16 +178,20 @@ static void add_measured(sattn_table *table, const sattn_bench_job *job, const s
         format_factor(&row->over_peer, text, sizeof text);
         sattn_table_set(table, COLUMN_PEER, "%s %s", text, row->peer->variant->name);
     }
-    format_factor(&row->over_scalar, text, sizeof text);
-    sattn_table_set(table, COLUMN_SCALAR, "%s", text);
-    format_factor(&row->over_autovec, text, sizeof text);
-    sattn_table_set(table, COLUMN_AUTOVEC, "%s", text);
+    if (job->task->is_bare) {
+        add_over_kernel(table, row);
+    } else {
+        format_factor(&row->over_scalar, text, sizeof text);
+        sattn_table_set(table, COLUMN_SCALAR, "%s", text);
+        format_factor(&row->over_autovec, text, sizeof text);
+        sattn_table_set(table, COLUMN_AUTOVEC, "%s", text);
+    }
     const double error = row->verified.worst_error, bound = row->verified.worst_bound;
     sattn_table_set(table, COLUMN_ERROR, "%.*f / %.*f", error < 9.995 ? 2 : 1, error,
                     bound < 9.95 ? 1 : 0, bound);
     if (row->variant->peer)
         sattn_table_set(table, COLUMN_NOTE, "%s: %s", row->version, row->kernels);
-    else if (*row->part || !row->chosen || strcmp(row->kernels, row->variant->name) == 0)
+    else if (*row->part || !is_nameless(row))
         sattn_table_set(table, COLUMN_NOTE, "%s", row->part);
     else
         sattn_table_set(table, COLUMN_NOTE, "runs %s", row->kernels);

@@ -90,7 +90,7 @@ void sattn_bench_add_row(sattn_bench_job *job, const sattn_variant *variant, siz
     row->is_ranked = is_ranked(job, variant);
     row->over_scalar = row->over_autovec = sattn_stat_of(NULL, 0);
     row->over_fused = row->over_one_thread = row->slowdown = sattn_stat_of(NULL, 0);
-    row->over_peer = sattn_stat_of(NULL, 0);
+    row->over_peer = row->over_kernel_ns = sattn_stat_of(NULL, 0);
     ++job->n_rows;
 }
 
@@ -145,7 +145,8 @@ static bool add_rows(sattn_bench_job *job, const sattn_bench_options *options,
                 continue;
             for (size_t d = 0; d < job->n_data; ++d)
                 for (int t = 0; t < threads->n; ++t)
-                    sattn_bench_add_row(job, &variants[v], d, threads->of[t], filter);
+                    if (threads->of[t] == 1 || !job->task->is_bare)
+                        sattn_bench_add_row(job, &variants[v], d, threads->of[t], filter);
         }
     add_peers(job, options, filter, usable);
     return true;
@@ -180,10 +181,12 @@ static bool shape_wanted(const sattn_bench_options *options, const sattn_bench_t
 {
     size_t count;
     const sattn_bench_op *const ops = sattn_bench_ops(&count);
-    if (task->takes_arrays != shape->is_array)
+    if (task->takes_arrays != shape->is_array || (task->is_bare && shape->has_sinks))
         return false;
     for (size_t o = 0; o < count; ++o) {
-        const unsigned presets = options->preset ? options->preset : ops[o].presets;
+        const bool has_own =
+            !options->preset || (task->is_bare && options->preset == SATTN_PRESET_FULL);
+        const unsigned presets = has_own ? ops[o].presets : options->preset;
         if (ops[o].task != task || !op_wanted(options, &ops[o]))
             continue;
         if (options->shapes.count ? sattn_name_list_has(&options->shapes, shape->name)
@@ -233,7 +236,8 @@ static bool add_task(const sattn_bench_options *options, sattn_features usable,
     for (size_t s = 0; s < n_shapes; ++s)
         for (int c = 0; c < 2; ++c) {
             const sattn_phase phase = sattn_bench_phase(&shapes[s]);
-            const bool may_be_cold = phase != SATTN_PHASE_PREFILL || task->memory_always;
+            const bool may_be_cold =
+                (phase != SATTN_PHASE_PREFILL || task->memory_always) && !task->is_bare;
             if (!shape_wanted(options, task, &shapes[s]) ||
                 !(options->cache & (unsigned)states[c]) ||
                 (states[c] == SATTN_COLD && (!may_be_cold || options->preset == SATTN_PRESET_DATA)))

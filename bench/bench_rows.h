@@ -13,7 +13,7 @@
 #include "bench/ops/ops.h"
 #include "bench/verify/compare.h"
 #include "bench/workload.h"
-#include "dispatch/registry.h"
+#include "dispatch/recipe.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ typedef struct sattn_bench_row {
     bool is_ranked; /* by the dispatcher at the variant's level, for this shape */
     bool chosen;    /* by the dispatcher, for this shape; its calls name no kernel */
     /* That a call runs, as a comma list; what a peer picked. */
-    char kernels[SATTN_ROW_TEXT_SIZE];
+    char kernels[SATTN_RECIPE_TEXT];
     sattn_row_state state;
     char version[SATTN_ROW_TEXT_SIZE]; /* of a peer's library, else "" */
     char why[SATTN_ROW_TEXT_SIZE];     /* of a failure or absence */
@@ -54,6 +54,7 @@ typedef struct sattn_bench_row {
      * there is nothing to compare with. */
     sattn_stat over_scalar, over_autovec;
     sattn_stat over_fused;                 /* of a chain: over the fused kernel of its level */
+    sattn_stat over_kernel_ns;             /* of op call: time beyond that of the kernels alone */
     sattn_stat over_one_thread;            /* of several threads: over the same variant on one */
     const struct sattn_bench_row *autovec; /* the row of over_autovec, or NULL */
     sattn_stat over_peer;                  /* over the fastest peer of the same level */

@@ -4,14 +4,13 @@
 #include "bench/bench_run.h"
 
 #include "bench/bench_bounds.h"
+#include "bench/bench_choice.h"
 #include "bench/bench_list.h"
 #include "bench/bench_prepare.h"
 #include "bench/bench_ratios.h"
 #include "bench/bench_workloads.h"
 #include "bench/measure/clock.h"
 #include "bench/stop.h"
-#include "dispatch/choose.h"
-#include "dispatch/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,35 +53,13 @@ static void measuring(void *context, double done)
 
 /* ---- rows */
 
-/* The kernel of an op that a call gets which names none: of a whole attention the one that its plan
- * names first. */
-static const sattn_kernel *choice_of(const job_run *run, sattn_op op)
-{
-    const sattn_kernel *kernel = NULL;
-    sattn_overrides overrides;
-    if (sattn_overrides_get(NULL, &overrides) != SATTN_OK)
-        return NULL;
-    if (op != SATTN_OP_fused)
-        return sattn_choose_kernel(op, run->job->phase, &overrides, &kernel) == SATTN_OK ? kernel
-                                                                                         : NULL;
-    sattn_plan *plan;
-    char name[96];
-    if (sattn_plan_create(&plan, &run->workloads[0].args, NULL) != SATTN_OK)
-        return NULL;
-    snprintf(name, sizeof name, "%s", sattn_plan_kernel(plan));
-    name[strcspn(name, ",")] = '\0';
-    sattn_plan_destroy(plan);
-    return sattn_kernel_by_name(name);
-}
-
-/* Marks the row of the kernel that the dispatcher takes for the shape if none is asked for. It is
- * then measured in that way, since such a call may run a second kernel on the last rows. */
+/* Marks the row of what the dispatcher takes for the shape if nothing is asked for. It is then
+ * measured in that way, since such a call may run a second kernel on the last rows. */
 static void mark_choice(const job_run *run)
 {
     for (size_t r = 0; r < run->job->n_rows && !run->setting->forces; ++r) {
         sattn_bench_row *const row = &run->job->rows[r];
-        const sattn_kernel *const kernel = sattn_kernel_by_name(row->variant->name);
-        row->chosen = kernel && choice_of(run, kernel->op) == kernel;
+        row->chosen = sattn_bench_is_choice(row, &run->workloads[row->data].args);
     }
 }
 

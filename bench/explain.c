@@ -16,17 +16,9 @@ static int complain(int code, const char *what, const char *why)
     return code;
 }
 
-/* What the library would warn of is part of what is shown. */
-static void ignore_warning(void *context, const char *message)
-{
-    (void)context;
-    (void)message;
-}
-
 /* An error of the call is one of what was asked for, or of the environment. */
 static int ask_library(sattn_explained *explain)
 {
-    sattn_set_warning_handler(ignore_warning, NULL);
     const sattn_status status = sattn_explain_call(explain->options, &explain->explanation);
     if (status == SATTN_OK)
         return SATTN_EXIT_GOOD;
@@ -52,10 +44,10 @@ static int take_results(sattn_explained *explain)
 static int gather(sattn_explained *explain)
 {
     const sattn_explain_options *const o = explain->options;
-    int code = ask_library(explain);
+    sattn_explain_profile_read(&explain->profile);
+    const int code = ask_library(explain);
     if (code != SATTN_EXIT_GOOD)
         return code;
-    sattn_explain_profile_read(&explain->profile);
     if (o->profile && explain->profile.state == SATTN_EXPLAIN_UNUSABLE)
         return complain(SATTN_EXIT_USAGE, o->profile, explain->profile.problem);
     explain->n_rows = explain->explanation->n_candidates;

@@ -63,27 +63,9 @@ static json_t *call_object(const sattn_explain_options *o)
     sattn_result_text(call, "isa", o->isa);
     sattn_result_text(call, "kernels", o->kernels);
     sattn_result_text(call, "plan", o->plan);
-    for (int v = 0; v < SATTN_INFO_VARIABLES; ++v)
+    for (int v = 0; v < SATTN_INFO_OVERRIDES; ++v)
         sattn_result_text(call, sattn_info_variables[v], getenv(sattn_info_variables[v]));
     return call;
-}
-
-static json_t *profile_object(const sattn_explain_profile *p)
-{
-    json_t *const profile = json_object(), *const differences = json_array();
-    sattn_result_text(profile, "state", sattn_explain_state_name(p->state));
-    sattn_result_text(profile, "path", *p->path ? p->path : NULL);
-    sattn_result_text(profile, "problem", *p->problem ? p->problem : NULL);
-    for (size_t d = 0; d < p->n_differences; ++d) {
-        const sattn_explain_difference *const from = &p->differences[d];
-        json_t *const difference = json_object();
-        sattn_result_text(difference, "field", sattn_identity_name(from->field));
-        sattn_result_text(difference, "there", from->there);
-        sattn_result_text(difference, "here", from->here);
-        json_array_append_new(differences, difference);
-    }
-    json_object_set_new(profile, "differences", differences);
-    return profile;
 }
 
 static json_t *results_object(const sattn_explain_results *r)
@@ -148,7 +130,7 @@ bool sattn_explain_print_json(sattn_explained *explain, FILE *file)
     json_object_set_new(document, "call", call_object(explain->options));
     sattn_result_text(document, "decision", explain->explanation->decision);
     sattn_result_text(document, "class", explain->explanation->shape_class);
-    json_object_set_new(document, "profile", profile_object(&explain->profile));
+    json_object_set_new(document, "profile", sattn_explain_profile_json(&explain->profile));
     json_object_set_new(document, "results",
                         explain->results.path ? results_object(&explain->results) : json_null());
     json_object_set_new(document, "candidates", candidates);

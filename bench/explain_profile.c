@@ -4,9 +4,11 @@
  * person wants to know all of them. */
 #include "bench/explain_profile.h"
 
-#include "dispatch/profile_own.h"
+#include "bench/result.h"
+#include "dispatch/simdattn.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *sattn_explain_state_name(sattn_explain_state state)
@@ -50,11 +52,20 @@ size_t sattn_explain_differences(const json_t *document, const sattn_identity *h
     return n;
 }
 
+static void ignore_warning(void *context, const char *message)
+{
+    (void)context;
+    (void)message;
+}
+
 void sattn_explain_profile_read(sattn_explain_profile *profile)
 {
+    sattn_set_warning_handler(ignore_warning, NULL);
     const sattn_own_profile *const own = sattn_profile_own();
     sattn_identity here;
     *profile = (sattn_explain_profile){.path = own->path, .problem = own->problem};
+    if (own->profile)
+        sattn_profile_entries(own->profile, &profile->n_classes);
     if (own->profile || !*own->path) {
         profile->state = own->profile ? SATTN_EXPLAIN_IN_USE : SATTN_EXPLAIN_NO_PROFILE;
         return;
@@ -64,4 +75,59 @@ void sattn_explain_profile_read(sattn_explain_profile *profile)
     profile->n_differences = sattn_explain_differences(document, &here, profile->differences);
     profile->state = profile->n_differences > 0 ? SATTN_EXPLAIN_STALE : SATTN_EXPLAIN_UNUSABLE;
     json_decref(document);
+}
+
+/* Where there is no profile. */
+static void tell_none(char text[SATTN_EXPLAIN_PROFILE_TEXT])
+{
+    const char *const named = getenv("SATTN_PROFILE");
+    char home[SATTN_PROFILE_PATH];
+    if (named && *named)
+        snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "none: SATTN_PROFILE=%.4000s", named);
+    else if (sattn_profile_default_path(home))
+        snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "none: there is no %s; `simdattn tune` makes it",
+                 home);
+    else
+        snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "none: neither XDG_CONFIG_HOME nor HOME is set");
+}
+
+void sattn_explain_profile_tell(const sattn_explain_profile *p,
+                                char text[SATTN_EXPLAIN_PROFILE_TEXT])
+{
+    switch (p->state) {
+    case SATTN_EXPLAIN_IN_USE:
+        snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "%s: in use with %zu class%s%s%s", p->path,
+                 p->n_classes, p->n_classes == 1 ? "" : "es", *p->problem ? ", but " : "",
+                 p->problem);
+        break;
+    case SATTN_EXPLAIN_NO_PROFILE:
+        tell_none(text);
+        break;
+    case SATTN_EXPLAIN_STALE:
+        snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "%s: stale, of another machine or build",
+                 p->path);
+        break;
+    case SATTN_EXPLAIN_UNUSABLE:
+        snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "%s: not used: %s", p->path, p->problem);
+        break;
+    }
+}
+
+json_t *sattn_explain_profile_json(const sattn_explain_profile *p)
+{
+    json_t *const profile = json_object(), *const differences = json_array();
+    sattn_result_text(profile, "state", sattn_explain_state_name(p->state));
+    sattn_result_text(profile, "path", *p->path ? p->path : NULL);
+    sattn_result_text(profile, "problem", *p->problem ? p->problem : NULL);
+    json_object_set_new(profile, "classes", json_integer((json_int_t)p->n_classes));
+    for (size_t d = 0; d < p->n_differences; ++d) {
+        const sattn_explain_difference *const from = &p->differences[d];
+        json_t *const difference = json_object();
+        sattn_result_text(difference, "field", sattn_identity_name(from->field));
+        sattn_result_text(difference, "there", from->there);
+        sattn_result_text(difference, "here", from->here);
+        json_array_append_new(differences, difference);
+    }
+    json_object_set_new(profile, "differences", differences);
+    return profile;
 }

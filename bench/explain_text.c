@@ -6,7 +6,6 @@
 
 #include "bench/info.h"
 #include "bench/table.h"
-#include "dispatch/profile_own.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -56,7 +55,7 @@ static void print_field(FILE *file, const char *label, const char *format, ...)
 static void print_overrides(FILE *file)
 {
     char text[TEXT_SIZE] = "";
-    for (int v = 0; v < SATTN_INFO_VARIABLES; ++v) {
+    for (int v = 0; v < SATTN_INFO_OVERRIDES; ++v) {
         const char *const value = getenv(sattn_info_variables[v]);
         const size_t used = strlen(text);
         if (value && *value)
@@ -67,38 +66,18 @@ static void print_overrides(FILE *file)
         print_field(file, "overrides", "%s", text);
 }
 
+/* What has decided is told already. */
 static void print_profile(const sattn_explained *explain, FILE *file)
 {
     const sattn_explain_profile *const p = &explain->profile;
-    const char *const named = getenv("SATTN_PROFILE");
-    char home[SATTN_PROFILE_PATH];
-    bool is_told;
-    switch (p->state) {
-    case SATTN_EXPLAIN_IN_USE:
-        print_field(file, "profile", "%s: in use%s%s", p->path, *p->problem ? ", but " : "",
-                    p->problem);
-        break;
-    case SATTN_EXPLAIN_NO_PROFILE:
-        if (named && *named)
-            print_field(file, "profile", "none: SATTN_PROFILE=%s", named);
-        else if (sattn_profile_default_path(home))
-            print_field(file, "profile", "none: there is no %s; `simdattn tune` makes it", home);
-        else
-            print_field(file, "profile", "none: neither XDG_CONFIG_HOME nor HOME is set");
-        break;
-    case SATTN_EXPLAIN_STALE:
-        print_field(file, "profile", "%s: stale, of another machine or build", p->path);
-        for (size_t d = 0; d < p->n_differences; ++d)
-            print_field(file, "", "%s: there %s, here %s",
-                        sattn_identity_name(p->differences[d].field), p->differences[d].there,
-                        p->differences[d].here);
-        break;
-    case SATTN_EXPLAIN_UNUSABLE:
-        is_told = strstr(explain->explanation->decision, p->problem);
-        print_field(file, "profile", "%s: not used%s%s", p->path, is_told ? "" : ": ",
-                    is_told ? "" : p->problem);
-        break;
-    }
+    char text[SATTN_EXPLAIN_PROFILE_TEXT];
+    sattn_explain_profile_tell(p, text);
+    if (p->state == SATTN_EXPLAIN_UNUSABLE && strstr(explain->explanation->decision, p->problem))
+        snprintf(text, sizeof text, "%s: not used", p->path);
+    print_field(file, "profile", "%s", text);
+    for (size_t d = 0; d < p->n_differences; ++d)
+        print_field(file, "", "%s: there %s, here %s", sattn_identity_name(p->differences[d].field),
+                    p->differences[d].there, p->differences[d].here);
 }
 
 static void print_results(const sattn_explained *explain, FILE *file)

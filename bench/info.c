@@ -13,16 +13,17 @@ static const char help[] =
     "usage: simdattn info [--json]\n"
     "\n"
     "Shows the CPU, which features and ISA levels are usable and why others are not, what the\n"
-    "system saves, caches, overrides, and for every op its kernels in the order in which they are\n"
-    "tried, with the one that is chosen in each phase.\n"
+    "system saves, caches, overrides, the profile, and for every op its kernels in the order in\n"
+    "which they are tried, with the one that is chosen in each phase where no profile has another\n"
+    "(simdattn explain tells what a call runs).\n"
     "\n"
     "  --json   one JSON document on standard output\n"
     "  --help   this text\n"
     "\n"
     "Exit code 2 if a SATTN_* environment variable has a value that is not legal.\n";
 
-const char *const sattn_info_variables[SATTN_INFO_VARIABLES] = {"SATTN_ISA", "SATTN_KERNEL",
-                                                                "SATTN_LOG"};
+const char *const sattn_info_variables[SATTN_INFO_VARIABLES] = {
+    "SATTN_ISA", "SATTN_KERNEL", "SATTN_LOG", "SATTN_PROFILE", "SATTN_PROFILE_STRICT"};
 
 void sattn_info_why(sattn_features needs, sattn_features allowed, char *text, size_t size)
 {
@@ -99,6 +100,7 @@ static void gather(sattn_info *info)
         .phases = {SATTN_PHASE_PREFILL, SATTN_PHASE_FEW_QUERY, SATTN_PHASE_DECODE},
     };
     sattn_environment_read(NULL, &info->environment);
+    sattn_explain_profile_read(&info->profile);
     if (sattn_overrides_get(NULL, &info->overrides) != SATTN_OK) {
         snprintf(info->overrides_error, sizeof info->overrides_error, "%s", sattn_last_error());
         return;

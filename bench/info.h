@@ -5,6 +5,7 @@
 #define SATTN_BENCH_INFO_H
 
 #include "bench/environment/environment.h"
+#include "bench/explain_profile.h"
 #include "dispatch/cpu.h"
 #include "dispatch/override.h"
 #include "dispatch/registry.h"
@@ -22,14 +23,15 @@ typedef struct sattn_info {
     const sattn_cpu *cpu;
     sattn_overrides overrides;
     char overrides_error[512]; /* "" if the SATTN_* variables have legal values */
+    sattn_explain_profile profile;
     sattn_phase phases[SATTN_INFO_PHASES];
-    /* NULL where the environment is wrong */
+    /* By the registry's order or by name; NULL where the environment is wrong. */
     const sattn_kernel *chosen[SATTN_OP_COUNT][SATTN_INFO_PHASES];
 } sattn_info;
 
-/* The variables that override what is chosen. */
+/* The variables that override what is chosen, and behind them those of the profile. */
 extern const char *const sattn_info_variables[];
-enum { SATTN_INFO_VARIABLES = 3 };
+enum { SATTN_INFO_OVERRIDES = 3, SATTN_INFO_VARIABLES = 5 };
 
 /* Why what needs these features cannot be used here: the CPU, the system, or SATTN_ISA, which left
  * only `allowed` of the usable ones. "" if it can. */

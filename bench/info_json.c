@@ -144,6 +144,7 @@ bool sattn_info_json(const sattn_info *info, FILE *file)
     json_object_set_new(document, "os", os_object(info));
     json_object_set_new(document, "isa_levels", isa_list(info));
     json_object_set_new(document, "overrides", overrides_object(info));
+    json_object_set_new(document, "profile", sattn_explain_profile_json(&info->profile));
     json_object_set_new(document, "kernels", kernel_list(info));
     json_object_set_new(document, "chosen", chosen_object(info));
     const bool good = sattn_result_print(document, file);

@@ -88,10 +88,22 @@ static void print_overrides(const sattn_info *info, FILE *file)
         }
     }
     if (!any)
-        fputs("none (SATTN_ISA, SATTN_KERNEL and SATTN_LOG are not set)", file);
+        fputs("none (SATTN_ISA, SATTN_KERNEL, SATTN_LOG and SATTN_PROFILE are not set)", file);
     fputc('\n', file);
     if (*info->overrides_error)
         fprintf(file, "           not legal: %s\n", info->overrides_error);
+}
+
+static void print_profile(const sattn_info *info, FILE *file)
+{
+    const sattn_explain_profile *const p = &info->profile;
+    char text[SATTN_EXPLAIN_PROFILE_TEXT];
+    sattn_explain_profile_tell(p, text);
+    fprintf(file, "Profile    %s\n", text);
+    for (size_t d = 0; d < p->n_differences; ++d)
+        fprintf(file, "           %s: there %s, here %s\n",
+                sattn_identity_name(p->differences[d].field), p->differences[d].there,
+                p->differences[d].here);
 }
 
 static void print_isas(const sattn_info *info, FILE *file)
@@ -153,6 +165,7 @@ void sattn_info_text(const sattn_info *info, FILE *file)
     print_machine(info, file);
     print_system(info, file);
     print_overrides(info, file);
+    print_profile(info, file);
     print_isas(info, file);
     for (int op = 0; op < SATTN_OP_COUNT; ++op)
         print_kernels(info, file, (sattn_op)op);

@@ -15,6 +15,7 @@
 #define LINES  SATTN_PRESET_LINES
 #define ARRAYS SATTN_PRESET_ARRAYS
 #define LIMITS SATTN_PRESET_LIMITS
+#define CALLS  SATTN_PRESET_CALLS
 
 #define SIZES(b, hq, hkv, tq, tk, depth, depth_v)                                                  \
     .batch = b, .n_q_heads = hq, .n_kv_heads = hkv, .n_q = tq, .n_k = tk, .d = depth,              \

@@ -25,7 +25,8 @@ typedef enum sattn_preset {
     SATTN_PRESET_LINES = 64,   /* softmax besides */
     SATTN_PRESET_ARRAYS = 128, /* exp, tanh */
     SATTN_PRESET_LIMITS = 256, /* only for goals.c, which says what is run on them */
-    SATTN_PRESET_FULL = 511,   /* every shape, with every op */
+    SATTN_PRESET_CALLS = 512,  /* call */
+    SATTN_PRESET_FULL = 1023,  /* every shape, with every op but call, which keeps to its own */
 } sattn_preset;
 
 /* What a mask of the shape holds. */

@@ -352,7 +352,7 @@ endforeach()
 
 # ---- a kernel that this build does not have
 spoil(kernel.json good.json entries/0/candidates/1/kernels "\"sattn_qk_f32_mmx,sattn_softmax_f32_scalar,sattn_av_f32_scalar\"")
-run(CODE 0 MATCHES "kernel.json: in use, but" "sattn_qk_f32_mmx" "the profile has nothing for such calls"
+run(CODE 0 MATCHES "kernel.json: in use with 2 classes, but" "sattn_qk_f32_mmx" "the profile has nothing for such calls"
     ARGS ${call} --profile kernel.json)
 
 # ---- profiles that are kept as examples are of this machine and build, or stale; that each entry is legal,

@@ -26,7 +26,7 @@ if(SATTN_CMOCKA_LIBRARY)
     target_sources(test_crew PRIVATE ${PROJECT_SOURCE_DIR}/bench/bench_threads.c)
     foreach(part IN ITEMS bench_call bench_data bench_filter bench_goals bench_goals_judge bench_peers bench_rows bench_threads
                           goals info info_json info_text names shapes workload workload_inputs workload_pairs
-                          ops/array ops/attention ops/av ops/levels ops/ops ops/peers ops/qk ops/sample ops/softmax)
+                          ops/array ops/attention ops/av ops/call ops/levels ops/ops ops/peers ops/qk ops/sample ops/softmax)
       target_sources(test_goals PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
       target_sources(test_goals_marks PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
     endforeach()
@@ -38,17 +38,20 @@ if(SATTN_CMOCKA_LIBRARY)
       target_link_libraries(test_${name} PRIVATE sattn_explain)
     endforeach()
     foreach(name IN ITEMS bench_call bench_data bench_peers workload workload_inputs workload_pairs
-                          ops/array ops/attention ops/av ops/ops ops/qk ops/sample ops/softmax)
+                          ops/array ops/attention ops/av ops/call ops/ops ops/qk ops/sample ops/softmax)
       target_sources(test_workload PRIVATE ${PROJECT_SOURCE_DIR}/bench/${name}.c)
     endforeach()
-    foreach(part IN ITEMS bench_call bench_data bench_peers bench_report bench_autovec bench_list bench_goals bench_goals_judge
+    foreach(part IN ITEMS bench_call bench_choice bench_data bench_peers bench_report bench_autovec bench_list bench_goals bench_goals_judge
                           bench_rows bench_filter bench_run bench_bounds bench_prepare bench_ratios bench_workloads bench_threads
                           bench_places goals info info_json info_text names shapes workload workload_inputs workload_pairs
-                          ops/array ops/attention ops/av ops/levels ops/ops ops/peers ops/qk ops/sample ops/softmax recipe_name)
+                          ops/array ops/attention ops/av ops/call ops/levels ops/ops ops/peers ops/qk ops/sample ops/softmax recipe_name)
       target_sources(test_tune PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
     endforeach()
     foreach(name IN ITEMS tune tune_race)
       target_link_libraries(test_${name} PRIVATE sattn_tune)
+    endforeach()
+    foreach(name IN ITEMS check goals goals_marks tune) # info tells of the profile
+      target_link_libraries(test_${name} PRIVATE sattn_explain)
     endforeach()
     foreach(name IN ITEMS goals goals_marks tune workload)
       target_link_libraries(test_${name} PRIVATE sattn_peers)
@@ -223,6 +226,14 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
            -DWORK=${CMAKE_CURRENT_BINARY_DIR} -DDATASET=${PROJECT_SOURCE_DIR}/tests/data/minilm
            -P ${CMAKE_CURRENT_SOURCE_DIR}/program.cmake)
   set_tests_properties(program PROPERTIES LABELS library TIMEOUT 600)
+endif()
+
+# ---- what the program says of a profile, beside `explain`
+if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME profile.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
+           -DMAKER=$<TARGET_FILE:test_profile_own> -DWORK=${CMAKE_CURRENT_BINARY_DIR}/profile_program
+           -P ${CMAKE_CURRENT_SOURCE_DIR}/profile_program.cmake)
+  set_tests_properties(profile.program PROPERTIES LABELS library TIMEOUT 600 SKIP_REGULAR_EXPRESSION "skipped:")
 endif()
 
 # ---- why a call runs what it runs

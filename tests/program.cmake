@@ -130,6 +130,55 @@ run(CODE 0 MATCHES "tanh, array-4m" "qk, vit-b16-197" "av, one-key" ARGS bench -
 run(CODE 0 MATCHES "slowdown" "denormal" ARGS bench --preset data --isa scalar --op av --seconds 0.01
     --benchmark_filter=square-512-d64)
 
+# ---- what a call adds to its kernel: three ways, verified; nothing is said of how long they take
+run(CODE 0 MATCHES "call, call-16-d16, warm" "call-16-d16-causal" "call-16-d16-heads8" "call-64-d64"
+    ARGS bench --op call --list)
+run(CODE 0 MATCHES "kernel_scalar" "plan_run_scalar" "attention_scalar" "over kernel" "± half of" "runs sattn_fused_f32_scalar"
+    "none failed" ARGS bench --op call --isa scalar --seconds 0.01)
+foreach(without IN ITEMS "vs scalar" "vs autovec")
+  string(FIND "${output}" "${without}" at)
+  if(NOT at EQUAL -1)
+    message(SEND_ERROR "\"${without}\" in ${output}")
+  endif()
+endforeach()
+foreach(shape IN ITEMS vit-b32-50 causal-384x128 codegemma-decode-257 gemma2-9b-decode-256) # last rows, hidden keys, a mask
+  run(CODE 0 MATCHES "none failed" ARGS bench --op call --shape ${shape} --benchmark_filter=-scalar --seconds 0.01)
+endforeach()
+run(CODE 0 ARGS bench --op call --shape call-16-d16 --isa scalar --seconds 0.01 --json)
+string(JSON rows LENGTH "${output}" benchmarks)
+math(EXPR last "${rows} - 1")
+set(ways "")
+foreach(at RANGE ${last})
+  string(JSON op ERROR_VARIABLE error GET "${output}" benchmarks ${at} simdattn_op)
+  if(error) # a round
+    continue()
+  endif()
+  json(kernel benchmarks ${at} simdattn_kernel)
+  string(JSON n ERROR_VARIABLE error GET "${output}" benchmarks ${at} simdattn_over_kernel_ns_n)
+  list(APPEND ways "${op}:${kernel}:${error}")
+  if(NOT error)
+    foreach(key IN ITEMS simdattn_over_kernel_ns simdattn_over_kernel_ns_p10 simdattn_over_kernel_ns_p90
+            simdattn_over_kernel_ns_low simdattn_over_kernel_ns_high)
+      json(value benchmarks ${at} ${key})
+    endforeach()
+    if(NOT n GREATER 0)
+      message(SEND_ERROR "${n} differences in ${output}")
+    endif()
+  endif()
+endforeach()
+if(NOT ways MATCHES "^call:kernel_scalar:[^:;]+;call:plan_run_scalar:NOTFOUND;call:attention_scalar:NOTFOUND$")
+  message(SEND_ERROR "ways to call: ${ways}")
+endif()
+# Kernels are called again with the arguments of one call: on one thread, warm, with rows that they finish.
+run(CODE 3 MATCHES "nothing" ARGS bench --op call --threads 2 --list)
+run(CODE 3 MATCHES "nothing" ARGS bench --op call --cache cold --list)
+run(CODE 3 MATCHES "nothing" ARGS bench --op call --shape gpt-oss-decode-7680 --list)
+run(CODE 0 MATCHES "attention_scalar/call-64-d64/" ARGS bench --preset full --list)
+string(FIND "${output}" "attention_scalar/one-key/" at) # not on every shape
+if(NOT at EQUAL -1)
+  message(SEND_ERROR "calls of other shapes in preset full")
+endif()
+
 # ---- the row of the dispatcher's choice is a call that names no kernel: 50 rows leave some for another
 run(CODE 0 ARGS info --json)
 json(level context simdattn_isa)

@@ -157,12 +157,18 @@ static void test_ratio(void **state)
     assert_true(ratio.p10 == 2 && ratio.median == 2 && ratio.p90 == 2);
     ratio = sattn_measure_ratio(&b, &a);
     assert_true(ratio.n == 6 && ratio.median == 0.5);
+    sattn_stat difference = sattn_measure_difference(&b, &a); /* of 2, 3, 4, 5, 7 and 8 */
+    assert_true(difference.n == 6 && difference.low == 2 && difference.high == 8);
+    assert_true(difference.median == 4.5 && sattn_measure_difference(&a, &b).median == -4.5);
     slow_tainted[7] = true; /* too few clean ones: all count */
     ratio = sattn_measure_ratio(&a, &b);
     assert_int_equal(ratio.n, ROUNDS);
     assert_true(ratio.median == 2 && ratio.low < 1 && ratio.high > 100);
+    difference = sattn_measure_difference(&b, &a);
+    assert_true(difference.n == ROUNDS && difference.high == 994);
     a.rounds = b.rounds = 0;
     assert_int_equal(sattn_measure_ratio(&a, &b).n, 0);
+    assert_int_equal(sattn_measure_difference(&a, &b).n, 0);
 }
 
 static int rounds_with(const sattn_measure_options *options, void (*call)(void *))

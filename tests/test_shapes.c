@@ -82,7 +82,7 @@ static void test_presets(void **state)
 {
     (void)state;
     size_t n, n_models = 0, n_prompt = 0, n_decode = 0, n_real = 0;
-    size_t n_steps = 0, n_lines = 0, n_arrays = 0, n_data = 0;
+    size_t n_steps = 0, n_lines = 0, n_arrays = 0, n_data = 0, n_calls = 0;
     const sattn_shape *const shapes = sattn_shapes(&n);
     for (size_t s = 0; s < n; ++s) {
         const sattn_shape *const a = &shapes[s];
@@ -94,6 +94,9 @@ static void test_presets(void **state)
         n_lines += (a->presets & SATTN_PRESET_LINES) != 0;
         n_arrays += a->is_array;
         n_data += (a->presets & SATTN_PRESET_DATA) != 0;
+        n_calls += (a->presets & SATTN_PRESET_CALLS) != 0;
+        if (a->presets & SATTN_PRESET_CALLS) /* so short that what is around the kernel counts */
+            assert_true(a->n_q == 1 && a->n_k * a->d <= 64 * 64 && !a->has_sinks);
         assert_true(is_real == (a->real_layer >= 0));
         assert_true(!is_decode || a->n_q <= FEW_QUERIES);
         n_models += (a->presets & SATTN_PRESET_MODELS) != 0;
@@ -104,7 +107,7 @@ static void test_presets(void **state)
         n_prompt += !is_real && !is_decode && a->n_q > FEW_QUERIES;
     }
     assert_true(n_models >= 25);
-    assert_true(n_steps >= 8 && n_lines >= 4 && n_arrays >= 4 && n_data >= 2);
+    assert_true(n_steps >= 8 && n_lines >= 4 && n_arrays >= 4 && n_data >= 2 && n_calls >= 4);
     assert_true(n_prompt >= 3 && n_decode >= 2 && n_real >= 2);
 }
 

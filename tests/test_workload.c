@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_workload.c: tensors of benchmark workloads lie where they should and hold what they should,
- * work is counted by what a call can see, and every kernel is a variant of some op. */
+ * work is counted by what a call can see, every kernel is a variant of some op, and the calls of
+ * kernels alone do what the call does. */
+#include "bench/ops/kernel_calls.h"
 #include "bench/ops/ops.h"
 #include "bench/workload.h"
 
@@ -9,6 +11,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -246,16 +249,21 @@ static void test_sharing(void **state)
 static void test_variants(void **state)
 {
     (void)state;
-    size_t n_kernels, n_variants, n_ops;
+    size_t n_kernels, n_variants, n_ops, n_calls = 0;
     const sattn_kernel *const kernels = sattn_registry(&n_kernels);
     const sattn_variant *const variants = sattn_variants(&n_variants);
     const sattn_bench_op *const ops = sattn_bench_ops(&n_ops);
-    assert_true(n_variants > n_kernels); /* and chains */
+    assert_true(n_variants > n_kernels); /* and chains, and ways to make a call */
     for (size_t v = 0; v < n_variants; ++v) {
         assert_ptr_equal(sattn_variant_by_name(variants[v].name), &variants[v]);
         assert_true(variants[v].op >= ops && variants[v].op < ops + n_ops);
-        assert_true(v < n_kernels || strncmp(variants[v].name, "chain_", 6) == 0);
+        const bool is_call = strcmp(variants[v].op->name, "call") == 0;
+        assert_true(v < n_kernels || is_call || strncmp(variants[v].name, "chain_", 6) == 0);
+        assert_true(is_call == (variants[v].way != SATTN_WAY_NONE));
+        assert_true(is_call == (variants[v].op->task == &sattn_task_call));
+        n_calls += is_call;
     }
+    assert_true(n_calls > 0 && n_calls % 3 == 0); /* all ways of each level */
     for (size_t k = 0; k < n_kernels; ++k) {
         const sattn_variant *const variant = sattn_variant_by_name(kernels[k].name);
         assert_non_null(variant);
@@ -269,6 +277,77 @@ static void test_variants(void **state)
     assert_null(sattn_variant_by_name("chain_no-such-level"));
 }
 
+/* ---- calls of kernels alone */
+
+enum { HEADS = 3, ROWS = 50, KEYS = 40, D = 16 };
+
+/* What the kernels of a call leave is what the call leaves, last rows and hidden keys included. */
+static void check_kernel_calls(const sattn_attention_args *args, size_t least)
+{
+    float *const o = args->o.data;
+    const size_t bytes = (size_t)(HEADS * ROWS * D) * sizeof *o;
+    static float expected[HEADS * ROWS * D];
+    sattn_plan *plan;
+    sattn_kernel_calls calls;
+    assert_int_equal(sattn_plan_create(&plan, args, NULL), SATTN_OK);
+    const size_t size = (sattn_plan_workspace_size(plan) / 64 + 1) * 64;
+    void *const workspace = aligned_alloc(64, size);
+    assert_non_null(workspace);
+    const sattn_pointers pointers = {
+        .q = args->q.data, .k = args->k.data, .v = args->v.data, .o = o};
+    memset(o, 0xff, bytes);
+    assert_true(sattn_kernel_calls_record(&calls, plan, &pointers, workspace, size));
+    memcpy(expected, o, bytes);
+    assert_int_equal(sattn_plan_run(plan, &pointers, workspace, size), SATTN_OK);
+    assert_memory_equal(o, expected, bytes); /* to be recorded changes nothing */
+    memset(o, 0xff, bytes);
+    sattn_kernel_calls_repeat(&calls);
+    assert_memory_equal(o, expected, bytes);
+    assert_true(calls.n >= least && calls.n % HEADS == 0);
+    for (size_t c = 0; c < calls.n; ++c) { /* nothing of the recording is left in them */
+        bool is_kernel = false;
+        size_t n;
+        const sattn_kernel *const rows = sattn_registry(&n);
+        for (size_t r = 0; r < n; ++r)
+            is_kernel = is_kernel || rows[r].fn.fused == calls.calls[c].kernel;
+        assert_true(is_kernel);
+    }
+    sattn_kernel_calls_free(&calls);
+    assert_int_equal(calls.n, 0);
+    free(workspace);
+    sattn_plan_destroy(plan);
+}
+
+static void test_kernel_calls(void **state)
+{
+    (void)state;
+    static float q[HEADS * ROWS * D], k[HEADS * KEYS * D], v[HEADS * KEYS * D];
+    static float o[HEADS * ROWS * D];
+    sattn_attention_args args = {.batch = 1,
+                                 .n_q_heads = HEADS,
+                                 .n_kv_heads = HEADS,
+                                 .n_q = ROWS,
+                                 .n_k = KEYS,
+                                 .d = D,
+                                 .d_v = D,
+                                 .q = {.data = q, .stride_h = ROWS * D, .stride_t = D},
+                                 .k = {.data = k, .stride_h = KEYS * D, .stride_t = D},
+                                 .v = {.data = v, .stride_h = KEYS * D, .stride_t = D},
+                                 .o = {.data = o, .stride_h = ROWS * D, .stride_t = D}};
+    for (int i = 0; i < HEADS * ROWS * D; ++i)
+        q[i] = (float)(i % 7) * 0.25f;
+    for (int i = 0; i < HEADS * KEYS * D; ++i) {
+        k[i] = (float)(i % 5) * 0.125f;
+        v[i] = (float)(i % 11) - 5;
+    }
+    check_kernel_calls(&args, HEADS);
+    args.causal = true;
+    args.n_q = KEYS;
+    check_kernel_calls(&args, HEADS);
+    args.n_q = 1;
+    check_kernel_calls(&args, HEADS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +355,7 @@ int main(void)
         cmocka_unit_test(test_weights),         cmocka_unit_test(test_work),
         cmocka_unit_test(test_work_of_windows), cmocka_unit_test(test_semantics),
         cmocka_unit_test(test_sharing),         cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_kernel_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,29 +122,53 @@ static void fill_result(const sattn_rounds *rounds, size_t c, double *room,
     result->status = judge(track, result);
 }
 
-static int gather_ratios(const sattn_measure_result *result, const sattn_measure_result *other,
-                         bool clean_only, double *out)
+typedef double pair_fn(double time, double other);
+
+static double ratio_of(double time, double other)
+{
+    return other / time;
+}
+
+static double difference_of(double time, double other)
+{
+    return time - other;
+}
+
+static int gather_pairs(const sattn_measure_result *result, const sattn_measure_result *other,
+                        pair_fn *of, bool clean_only, double *out)
 {
     const int rounds = result->rounds < other->rounds ? result->rounds : other->rounds;
     int kept = 0;
     for (int i = 0; i < rounds; ++i)
         if (!clean_only || (!result->round_tainted[i] && !other->round_tainted[i]))
-            out[kept++] = other->round_times[i] / result->round_times[i];
+            out[kept++] = of(result->round_times[i], other->round_times[i]);
     return kept;
+}
+
+static sattn_stat over_pairs(const sattn_measure_result *result, const sattn_measure_result *other,
+                             pair_fn *of)
+{
+    double *const room = new_samples(result->rounds);
+    if (!room)
+        return sattn_stat_of(NULL, 0);
+    int n = gather_pairs(result, other, of, true, room);
+    if (n < result->min_rounds)
+        n = gather_pairs(result, other, of, false, room);
+    const sattn_stat stat = sattn_stat_of(room, n);
+    free(room);
+    return stat;
 }
 
 sattn_stat sattn_measure_ratio(const sattn_measure_result *result,
                                const sattn_measure_result *other)
 {
-    double *const room = new_samples(result->rounds);
-    if (!room)
-        return sattn_stat_of(NULL, 0);
-    int n = gather_ratios(result, other, true, room);
-    if (n < result->min_rounds)
-        n = gather_ratios(result, other, false, room);
-    const sattn_stat ratio = sattn_stat_of(room, n);
-    free(room);
-    return ratio;
+    return over_pairs(result, other, ratio_of);
+}
+
+sattn_stat sattn_measure_difference(const sattn_measure_result *result,
+                                    const sattn_measure_result *other)
+{
+    return over_pairs(result, other, difference_of);
 }
 
 /* ---- the whole */

@@ -105,4 +105,10 @@ void sattn_measure_free(sattn_measure_result *results, size_t n_candidates);
 sattn_stat sattn_measure_ratio(const sattn_measure_result *result,
                                const sattn_measure_result *other);
 
+/* By how many nanoseconds a call of `result` takes longer than one of `other`, over the same
+ * rounds.
+ */
+sattn_stat sattn_measure_difference(const sattn_measure_result *result,
+                                    const sattn_measure_result *other);
+
 #endif

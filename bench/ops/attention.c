@@ -6,10 +6,9 @@
 #include "bench/bench_call.h"
 #include "bench/ops/sample.h"
 
-#include <stdio.h>
 #include <string.h>
 
-static sattn_work work(const sattn_attention_args *args)
+sattn_work sattn_attention_work(const sattn_attention_args *args)
 {
     const double columns = (double)(args->d + args->d_v);
     const double queries = (double)args->batch * (double)args->n_q_heads * (double)args->n_q;
@@ -19,32 +18,14 @@ static sattn_work work(const sattn_attention_args *args)
                         .kv_bytes = kv_bytes};
 }
 
-static bool open_plan(sattn_bench_call *call, char *why, size_t why_size)
-{
-    if (sattn_plan_create(&call->plan, &call->args, &call->options) != SATTN_OK) {
-        snprintf(why, why_size, "%s", sattn_last_error());
-        return false;
-    }
-    call->workspace_size = sattn_plan_workspace_size(call->plan);
-    return true;
-}
-
 static sattn_status run(sattn_bench_call *call)
 {
-    const sattn_attention_args *const args = &call->args;
-    const sattn_pointers pointers = {.q = args->q.data,
-                                     .k = args->k.data,
-                                     .v = args->v.data,
-                                     .o = args->o.data,
-                                     .mask = args->mask.data,
-                                     .n_k_valid = args->n_k_valid,
-                                     .alibi_slopes = args->alibi_slopes,
-                                     .sinks = args->sinks};
+    const sattn_pointers pointers = sattn_bench_call_pointers(&call->args);
     return sattn_plan_run(call->plan, &pointers, call->workspace, call->workspace_size);
 }
 
-static sattn_status verify(const sattn_attention_args *args, const sattn_variant *variant,
-                           sattn_verify_result *result, const char **why)
+sattn_status sattn_attention_verify(const sattn_attention_args *args, const sattn_variant *variant,
+                                    sattn_verify_result *result, const char **why)
 {
     const sattn_verify_selection selection = {
         .tile_queries = variant->tile_rows,
@@ -63,8 +44,8 @@ const sattn_bench_task sattn_task_attention = {
     .memory = SATTN_LIMIT_READ,
     .streamed = SATTN_TENSOR_K | SATTN_TENSOR_V,
     .error_unit = "u sum p|v|",
-    .work = work,
-    .open = open_plan,
+    .work = sattn_attention_work,
+    .open = sattn_bench_call_open_plan,
     .run = run,
-    .verify = verify,
+    .verify = sattn_attention_verify,
 };

@@ -19,6 +19,7 @@ static void make(sattn_variant *variant, const char *op, const sattn_isa *isa)
                                .kind = SATTN_ROW_HAND,
                                .phases = SATTN_PHASE_ALL,
                                .isa = isa->name,
+                               .plan = strcmp(op, "fused") == 0 ? "fused" : NULL,
                                .note = "what the dispatcher takes"};
     snprintf(variant->name, sizeof variant->name, "%s_%s", op, isa->name);
 }

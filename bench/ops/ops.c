@@ -9,6 +9,7 @@
 static const sattn_bench_op ops[] = {
     {"fused", &sattn_task_attention, SATTN_PRESET_QUICK},
     {"chain", &sattn_task_attention, SATTN_PRESET_STEPS},
+    {"call", &sattn_task_call, SATTN_PRESET_CALLS},
     {"qk", &sattn_task_qk, SATTN_PRESET_STEPS},
     {"softmax", &sattn_task_softmax, SATTN_PRESET_STEPS | SATTN_PRESET_LINES},
     {"av", &sattn_task_av, SATTN_PRESET_STEPS},
@@ -59,7 +60,11 @@ const char *sattn_variant_isa(const sattn_variant *variant)
 
 /* ---- variants */
 
-enum { CHAINS_MAX = 16, VARIANTS_MAX = SATTN_KERNEL_COUNT + CHAINS_MAX };
+enum {
+    CHAINS_MAX = 16,
+    CALLS_MAX = 16,
+    VARIANTS_MAX = SATTN_KERNEL_COUNT + CHAINS_MAX + CALLS_MAX
+};
 
 static sattn_variant variants[VARIANTS_MAX];
 static size_t n_variants;
@@ -115,6 +120,32 @@ static void add_chain(const sattn_isa *isa, sattn_row_kind kind)
                  av->name);
 }
 
+/* The ways to make a call, with what the dispatcher takes of one level, if it has a kernel. */
+static void add_calls(const sattn_isa *isa, sattn_row_kind kind)
+{
+    static const char *const names[SATTN_WAYS] = {[SATTN_WAY_KERNEL] = "kernel",
+                                                  [SATTN_WAY_PLAN_RUN] = "plan_run",
+                                                  [SATTN_WAY_ATTENTION] = "attention"};
+    static const char *const notes[SATTN_WAYS] = {
+        [SATTN_WAY_KERNEL] = "what a call runs, with the same arguments and nothing around it",
+        [SATTN_WAY_PLAN_RUN] = "sattn_plan_run",
+        [SATTN_WAY_ATTENTION] = "sattn_attention, with a workspace"};
+    for (int way = SATTN_WAY_KERNEL; way < SATTN_WAYS; ++way) {
+        if (!kernel_of(SATTN_OP_fused, isa->needs, kind) || n_variants == VARIANTS_MAX)
+            return;
+        sattn_variant *const variant = &variants[n_variants++];
+        *variant = (sattn_variant){.op = sattn_bench_op_by_name("call"),
+                                   .needs = isa->needs,
+                                   .kind = SATTN_ROW_HAND,
+                                   .phases = SATTN_PHASE_ALL,
+                                   .isa = isa->name,
+                                   .plan = "fused",
+                                   .way = (sattn_way)way,
+                                   .note = notes[way]};
+        snprintf(variant->name, sizeof variant->name, "%s_%s", names[way], isa->name);
+    }
+}
+
 static void make_variants(void)
 {
     size_t count;
@@ -125,6 +156,7 @@ static void make_variants(void)
     for (size_t i = count; i-- > 0;) { /* the widest level first, as in the registry */
         const bool is_scalar = isas[i].needs == SATTN_ISA_SCALAR;
         add_chain(&isas[i], is_scalar ? SATTN_ROW_SCALAR : SATTN_ROW_HAND);
+        add_calls(&isas[i], is_scalar ? SATTN_ROW_SCALAR : SATTN_ROW_HAND);
         if (!is_scalar)
             add_chain(&isas[i], SATTN_ROW_AUTOVEC);
     }

@@ -40,8 +40,17 @@ typedef enum sattn_row_kind {
 
 struct sattn_bench_op;
 
+/* What op `call` times. */
+typedef enum sattn_way {
+    SATTN_WAY_NONE, /* of all other ops */
+    SATTN_WAY_KERNEL,
+    SATTN_WAY_PLAN_RUN,
+    SATTN_WAY_ATTENTION,
+    SATTN_WAYS,
+} sattn_way;
+
 typedef struct sattn_variant {
-    char name[64]; /* of the kernel, or chain_<isa>[_autovec] */
+    char name[64]; /* of the kernel, chain_<isa>[_autovec], or <way>_<isa> */
     const struct sattn_bench_op *op;
     sattn_features needs;
     sattn_row_kind kind;
@@ -54,6 +63,7 @@ typedef struct sattn_variant {
      * variant, is whatever the dispatcher makes of `isa`. */
     char kernels[160];
     const char *isa, *plan;
+    sattn_way way;
     const char *note;
     /* Another library (bench/peers/peers.h) and the cap on its ISA, or NULL. */
     const char *peer, *cap;
@@ -71,11 +81,16 @@ typedef struct sattn_bench_task {
     sattn_limit_kind memory; /* a read loop goes over `streamed`, a copy loop to the output */
     unsigned streamed;
     bool memory_always; /* memory may limit it whatever the shape; else only with few query rows */
+    /* Kernels are called again with the arguments of one call: on one thread, warm, and not on
+     * shapes with sinks, whose rows kernels do not finish. */
+    bool is_bare;
     const char *error_unit; /* with u = 2^-24 */
 
     sattn_work (*work)(const sattn_attention_args *args);
     /* Makes what is needed before the first call; false: refused, and `why` says it. */
     bool (*open)(struct sattn_bench_call *call, char *why, size_t why_size);
+    /* The same once there is a workspace; NULL: nothing. */
+    bool (*begin)(struct sattn_bench_call *call, char *why, size_t why_size);
     sattn_status (*run)(struct sattn_bench_call *call);
     /* Compares sampled rows of what a call left in `args`, and scans all of it. Anything but
      * SATTN_OK: it could not be done, and *why says it (static text). */
@@ -89,8 +104,13 @@ typedef struct sattn_bench_op {
     unsigned presets; /* whose shapes it is run on if the user names none */
 } sattn_bench_op;
 
-extern const sattn_bench_task sattn_task_attention, sattn_task_qk, sattn_task_softmax,
-    sattn_task_av, sattn_task_exp, sattn_task_tanh;
+extern const sattn_bench_task sattn_task_attention, sattn_task_call, sattn_task_qk,
+    sattn_task_softmax, sattn_task_av, sattn_task_exp, sattn_task_tanh;
+
+/* Of whole attentions, however they are called. */
+sattn_work sattn_attention_work(const sattn_attention_args *args);
+sattn_status sattn_attention_verify(const sattn_attention_args *args, const sattn_variant *variant,
+                                    sattn_verify_result *result, const char **why);
 
 const sattn_bench_op *sattn_bench_ops(size_t *count);
 const sattn_bench_op *sattn_bench_op_by_name(const char *name); /* NULL: no such op */

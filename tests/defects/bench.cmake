@@ -14,5 +14,12 @@ sattn_dispatch_defect(stop_ignored_signal_taken FILE bench/stop.c COMMAND test_s
   FROM [[if (previous[s].sa_handler != SIG_IGN)]] TO [[if (s < N_SIGNALS)]])
 sattn_dispatch_defect(pin_copy_goes_nowhere FILE bench/environment/pin.c COMMAND test_pin
   FROM [[sched_setaffinity(process, ]] TO [[sched_setaffinity(0 * process, ]])
+sattn_dispatch_defect(measure_difference_of_the_other_sign FILE bench/measure/measure.c COMMAND test_measure
+  FROM [[return time - other;]] TO [[return other - time;]])
+sattn_dispatch_defect(kernel_calls_rest_forgotten FILE bench/ops/kernel_calls.c COMMAND test_workload
+  FROM [[record(run.rest_kernel, args);]] TO [[run.rest_kernel(args);]])
+sattn_dispatch_defect(kernel_calls_not_done FILE bench/ops/kernel_calls.c COMMAND test_workload
+  FROM [[    kernel(args);
+]] TO [[]])
 sattn_dispatch_defect(measure_never_stopped FILE bench/measure/rounds.c COMMAND test_measure
   FROM [[options->is_stopped())]] TO [[!options->is_stopped())]])
