@@ -50,5 +50,5 @@ void sattn_explain_print_legend(const sattn_explained *explain, FILE *file)
     if (any_name_has(explain, " + "))
         fputs("a + b      b does the last rows, too few to fill the lanes of a\n", file);
     if (any_name_has(explain, " key range"))
-        fputs("key ranges into which the keys are cut, for several threads\n", file);
+        fputs("key ranges, into which the keys are cut for several threads\n", file);
 }

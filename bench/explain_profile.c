@@ -23,6 +23,12 @@ static void print_field(const json_t *value, char text[SATTN_IDENTITY_TEXT])
         snprintf(text, SATTN_IDENTITY_TEXT, "%s", value ? json_string_value(value) : "");
 }
 
+/* What is not known is not known to be the same. */
+static bool is_same(const char *there, const char *here)
+{
+    return *there && strcmp(there, "unknown") != 0 && strcmp(there, here) == 0;
+}
+
 size_t sattn_explain_differences(const json_t *document, const sattn_identity *here,
                                  sattn_explain_difference differences[SATTN_IDENTITY_COUNT])
 {
@@ -37,7 +43,7 @@ size_t sattn_explain_differences(const json_t *document, const sattn_identity *h
         d->field = field;
         print_field(value, d->there);
         snprintf(d->here, sizeof d->here, "%s", here->text[field]);
-        n += strcmp(d->there, d->here) != 0;
+        n += !is_same(d->there, d->here);
         if (n > 0 && field == SATTN_IDENTITY_SCHEMA)
             return n; /* what another schema's other fields mean is not known */
     }

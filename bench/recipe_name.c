@@ -26,6 +26,6 @@ void sattn_recipe_name(const sattn_recipe *recipe, char name[SATTN_RECIPE_NAME])
         used += (size_t)snprintf(name + used, SATTN_RECIPE_NAME - used, " + %s",
                                  tag_of(recipe->rest_kernel));
     if (recipe->key_splits > 0 && used < SATTN_RECIPE_NAME)
-        snprintf(name + used, SATTN_RECIPE_NAME - used, ", %d key range%s", recipe->key_splits,
+        snprintf(name + used, SATTN_RECIPE_NAME - used, " in %d key range%s", recipe->key_splits,
                  recipe->key_splits == 1 ? "" : "s");
 }

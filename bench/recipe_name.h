@@ -6,7 +6,7 @@
 
 #include "dispatch/recipe.h"
 
-/* "fused_avx512 + avx512_decode", "chain_avx512", "exp_avx512_sleef". */
+/* "fused_avx512 + avx512_decode", "chain_avx512", "fused_avx2_decode in 4 key ranges". */
 enum { SATTN_RECIPE_NAME = 96 };
 void sattn_recipe_name(const sattn_recipe *recipe, char name[SATTN_RECIPE_NAME]);
 

@@ -51,6 +51,19 @@ static void tell_error(const sattn_tried *tried, double budget, char text[SATTN_
                      : "given up on before anything was measured");
 }
 
+/* What has a recipe that may be taken left where no profile decides. */
+static const char *default_rule(const sattn_recipe_list *list, size_t index)
+{
+    const sattn_recipe *const recipe = &list->items[index].recipe;
+    const sattn_recipe *const taken = &list->items[list->taken].recipe;
+    if (recipe->computation == SATTN_COMPUTE_CHAIN && taken->computation == SATTN_COMPUTE_FUSED)
+        return "a chain is not taken unless it is asked for or a profile has it";
+    if (recipe->key_splits > 0)
+        return "the number of key ranges follows from heads, rows and threads unless it is asked "
+               "for or a profile has it";
+    return "the registry's order has another before it";
+}
+
 /* Why a recipe that may be taken is not. */
 static void tell_preference(const sattn_recipe_list *list, const sattn_profile_entry *entry,
                             size_t index, char text[SATTN_REASON_TEXT])
@@ -72,12 +85,8 @@ static void tell_preference(const sattn_recipe_list *list, const sattn_profile_e
     sattn_recipe_reason(list, index, text);
     if (*text)
         return;
-    const bool is_chain = list->items[index].recipe.computation == SATTN_COMPUTE_CHAIN;
     snprintf(text, SATTN_REASON_TEXT, "%s",
-             is_measured ? "the profile has not tried it"
-             : is_chain && list->items[list->taken].recipe.computation == SATTN_COMPUTE_FUSED
-                 ? "a chain is not taken unless it is asked for or a profile has it"
-                 : "the registry's order has another before it");
+             is_measured ? "the profile has not tried it" : default_rule(list, index));
 }
 
 static void describe(const sattn_recipe_list *list, const sattn_profile_entry *entry, size_t index,

@@ -63,7 +63,7 @@ static void test_names(void **state)
     sattn_explain_row rows[CANDIDATES];
     make_rows(candidates, rows);
     assert_string_equal(rows[0].name, "fused_scalar");
-    assert_string_equal(rows[4].name, "fused_scalar, 1 key range");
+    assert_string_equal(rows[4].name, "fused_scalar in 1 key range");
     assert_string_equal(rows[5].name, "chain_scalar");
 }
 
@@ -271,6 +271,12 @@ static void test_differences(void **state)
     json_t *const object = identity_json(&identity);
     json_t *const document = json_pack("{s:o}", "identity", object);
     assert_int_equal(sattn_explain_differences(document, &identity, d), 0);
+    sattn_identity nameless = identity; /* two that are not known need not be the same */
+    snprintf(nameless.text[SATTN_IDENTITY_CPU_NAME], SATTN_IDENTITY_TEXT, "unknown");
+    json_object_set_new(object, "cpu_name", json_string("unknown"));
+    assert_int_equal(sattn_explain_differences(document, &nameless, d), 1);
+    assert_int_equal(d[0].field, SATTN_IDENTITY_CPU_NAME);
+    json_object_set_new(object, "cpu_name", json_string(identity.text[SATTN_IDENTITY_CPU_NAME]));
     json_object_set_new(object, "kernel_hash", json_string("abc"));
     json_object_set_new(object, "cpus", json_integer(64));
     assert_int_equal(sattn_explain_differences(document, &identity, d), 2);

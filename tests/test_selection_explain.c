@@ -250,6 +250,21 @@ static void test_tie_and_budget(void **state)
     sattn_profile_destroy(profile);
 }
 
+/* One head of a single query: with several threads its keys are cut, in one number of ranges or
+ * another. A build without threads does not have the choice. */
+static void test_key_ranges(void **state)
+{
+    (void)state;
+    const sattn_attention_args a = shape_of(1, 1, 1, 100000);
+    const sattn_options options = {.threads = 4};
+    sattn_explanation *const e = explain(&a, &options);
+    check(e, plan_kernels(&a, &options));
+    for (size_t i = 0; i < e->n_candidates; ++i)
+        if (e->candidates[i].key_splits > 0)
+            assert_non_null(strstr(e->candidates[i].reason, "the number of key ranges follows"));
+    sattn_explanation_destroy(e);
+}
+
 /* Its error is good enough where it is told: something else spoke against it. */
 static void test_not_admitted(void **state)
 {
@@ -324,10 +339,11 @@ static void test_warnings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_profile), cmocka_unit_test(test_reasons),
-        cmocka_unit_test(test_not_admitted),    cmocka_unit_test(test_measured),
-        cmocka_unit_test(test_tie_and_budget),  cmocka_unit_test(test_steps_and_arrays),
-        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_without_profile),  cmocka_unit_test(test_reasons),
+        cmocka_unit_test(test_key_ranges),       cmocka_unit_test(test_not_admitted),
+        cmocka_unit_test(test_measured),         cmocka_unit_test(test_tie_and_budget),
+        cmocka_unit_test(test_steps_and_arrays), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_warnings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
