@@ -197,14 +197,16 @@ static sattn_tune_job job_of(const char *shape)
 }
 
 /* The default, and the fakes after it. */
-static void with_fakes(const sattn_tune_job *job, sattn_tune_recipes *recipes,
-                       const sattn_kernel *fakes, size_t n_fakes)
+static void with_fakes(const sattn_tune_job *job, sattn_tune_recipes *recipes, sattn_kernel *fakes,
+                       size_t n_fakes)
 {
     char error[256];
     assert_true(sattn_tune_list_recipes(job, recipes, error, sizeof error));
     real_kernel = recipes->list[0].kernels[SATTN_OP_fused];
     assert_non_null(real_kernel);
     for (size_t f = 0; f < n_fakes; ++f) {
+        fakes[f].needs = real_kernel->needs;
+        fakes[f].tile_rows = real_kernel->tile_rows;
         recipes->list[1 + f] = (sattn_recipe){.computation = SATTN_COMPUTE_FUSED};
         recipes->list[1 + f].kernels[SATTN_OP_fused] = &fakes[f];
     }
@@ -248,7 +250,7 @@ static void test_wrong_kernel_is_never_chosen(void **state)
 {
     (void)state;
     static const char *const shapes[] = {"square-128-d64", "vit-b32-50", "one-key"};
-    const sattn_kernel fakes[] = {
+    sattn_kernel fakes[] = {
         {.op = SATTN_OP_fused, .name = "sattn_fused_f32_no_tail", .fn = {.fused = skip_tail}},
         {.op = SATTN_OP_fused, .name = "sattn_fused_f32_nothing", .fn = {.fused = do_nothing}},
     };
@@ -265,48 +267,50 @@ static void test_wrong_kernel_is_never_chosen(void **state)
 
 /* ---- the rest of a class */
 
-static const sattn_kernel *fast_kernel;
-
-enum { TIMED_KEYS = 50 }; /* of vit-b32-50 */
-
-/* Right everywhere; fast on the shape that is timed, and slow on the rest of its class. */
-static void be_fast_once(const sattn_fused_args *args)
+static void run_twice(const sattn_fused_args *args)
 {
-    if (args->visible.n_k == TIMED_KEYS) {
-        fast_kernel->fn.fused(args);
-        return;
-    }
     real_kernel->fn.fused(args);
     real_kernel->fn.fused(args);
 }
 
-/* The default is the scalar kernel, which the fake leaves far behind where that has vectors. */
-static void test_fast_on_one_shape_is_not_chosen(void **state)
+/* What becomes elsewhere of a fake that has won on the shape of the job. */
+static sattn_tune_outcome confirmed(const sattn_tune_job *job, sattn_fused_fn *function)
+{
+    sattn_kernel fake = {
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_fake", .fn = {.fused = function}};
+    const sattn_tune_setting setting = {.seconds = 30, .seed = 1}; /* it ends long before */
+    sattn_tune_recipes recipes;
+    with_fakes(job, &recipes, &fake, 1);
+    recipes.list[1].rest_kernel = recipes.list[0].rest_kernel;
+    sattn_tried tried[2] = {{.recipe = recipes.list[0], .is_admitted = true},
+                            {.recipe = recipes.list[1], .is_admitted = true}};
+    sattn_tune_outcome outcome = {.entry = {.shape_class = job->shape_class,
+                                            .usable = job->usable,
+                                            .is_complete = true,
+                                            .n_tried = 2,
+                                            .tried = tried,
+                                            .taken = 1}};
+    sattn_tune_confirm(job, &setting, &outcome);
+    outcome.entry.tried = NULL;
+    return outcome;
+}
+
+/* What takes twice as long as the default elsewhere is not taken; what takes less is. On a busy
+ * machine neither may be known: then the class is not finished. */
+static void test_winner_has_to_hold_elsewhere(void **state)
 {
     (void)state;
-    const sattn_kernel fake = {
-        .op = SATTN_OP_fused, .name = "sattn_fused_f32_once", .fn = {.fused = be_fast_once}};
-    const sattn_tune_job vectors = job_of("vit-b32-50");
-    const sattn_tune_job job =
-        sattn_tune_job_of(SATTN_OP_fused, sattn_shape_by_name("vit-b32-50"), "scalar", usable(), 1);
-    sattn_tune_recipes recipes;
-    bool is_seen = false;
-    with_fakes(&vectors, &recipes, &fake, 1);
-    fast_kernel = real_kernel;
-    with_fakes(&job, &recipes, &fake, 1);
-    if (fast_kernel == real_kernel)
-        return; /* no vectors here, and so nothing that is faster */
-    for (int attempt = 0; attempt < 10 && !is_seen; ++attempt) {
-        sattn_tune_outcome outcome;
-        const sattn_tune_setting setting = {.seconds = 20, .seed = 1}; /* it ends long before */
-        sattn_tune_run(&job, recipes.list, 2, &setting, &outcome);
-        assert_string_equal(outcome.error, "");
-        assert_true(outcome.entry.tried[1].is_admitted || outcome.entry.taken == 0);
-        is_seen = strstr(outcome.kept, "slower") != NULL;
-        assert_true(!is_seen || (outcome.entry.taken == 0 && outcome.entry.is_tie));
-        sattn_tune_outcome_free(&outcome);
+    const sattn_tune_job job = job_of("vit-b32-50");
+    bool kept = false, taken = false;
+    for (int attempt = 0; attempt < 10 && !(kept && taken); ++attempt) {
+        const sattn_tune_outcome slow = confirmed(&job, run_twice);
+        const sattn_tune_outcome fast = confirmed(&job, do_nothing);
+        assert_string_equal(fast.kept, "");
+        kept = kept || (slow.entry.taken == 0 && slow.entry.is_complete &&
+                        strstr(slow.kept, "slower at B=1 H=2 Tq="));
+        taken = taken || (fast.entry.taken == 1 && fast.entry.is_complete);
     }
-    assert_true(is_seen);
+    assert_true(kept && taken);
 }
 
 /* ---- ends of a run */
@@ -556,7 +560,7 @@ int main(void)
         cmocka_unit_test(test_inside),
         cmocka_unit_test(test_only_what_is_asked_for),
         cmocka_unit_test(test_wrong_kernel_is_never_chosen),
-        cmocka_unit_test(test_fast_on_one_shape_is_not_chosen),
+        cmocka_unit_test(test_winner_has_to_hold_elsewhere),
         cmocka_unit_test(test_max_error),
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_regret_shapes),

@@ -284,6 +284,11 @@ static void test_busy_neighbour(void **state)
         sattn_race_free(&r);
     }
     assert_true(winners >= 10);
+    machine never = {.n = 2, .cost = {100, 80}, .noise = 0.02, .preempted = 1, .seed = 1};
+    sattn_race_result r = run(&never, 0, plenty); /* no clean round at all: nothing is known */
+    assert_true(r.is_tie && r.is_tainted && !r.is_complete);
+    assert_true(r.rounds == SATTN_RACE_ROUNDS && r.lanes[0].time_ns.n == r.rounds);
+    sattn_race_free(&r);
 }
 
 static void test_disturbed_from_outside(void **state)

@@ -13,7 +13,6 @@ static const double hopeless = 1.2;
 
 enum {
     HOPELESS_ROUNDS = 4,
-    LEAST_ROUNDS = 12,  /* before anything else is concluded: a few may agree by chance */
     TAINTED_SHARE = 16, /* one window in so many is a good part */
 };
 
@@ -169,7 +168,7 @@ static bool is_hopeless(const race *r, size_t c, size_t leader)
 static bool settle(race *r)
 {
     const size_t incumbent = r->options->incumbent, leader = leader_of(r);
-    const bool enough = r->made >= LEAST_ROUNDS;
+    const bool enough = r->made >= SATTN_RACE_LEAST;
     bool is_over = enough;
     size_t kept = 0;
     for (size_t i = 0; i < r->n_order; ++i) {
@@ -201,7 +200,8 @@ static bool run(race *r)
         if (r->made >= HOPELESS_ROUNDS && settle(r))
             return true;
     }
-    return true; /* so many rounds tell no more */
+    /* So many rounds tell no more, unless hardly any was clean. */
+    return gather(r, r->options->incumbent, r->options->incumbent, true) >= SATTN_RACE_LEAST;
 }
 
 /* ---- the result */
@@ -281,7 +281,7 @@ bool sattn_race_run(const sattn_race_track *track, const sattn_race_options *opt
     const bool good = open_race(&r, track, options) && result->lanes;
     if (good) {
         result->is_complete = run(&r);
-        const bool enough = result->is_complete || r.made >= LEAST_ROUNDS;
+        const bool enough = result->is_complete || r.made >= SATTN_RACE_LEAST;
         result->winner = enough ? winner_of(&r) : options->incumbent;
         result->rounds = r.made;
         result->is_tainted = r.n_tainted * TAINTED_SHARE > r.windows;

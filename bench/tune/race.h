@@ -50,7 +50,10 @@ typedef struct sattn_race_options {
     int max_rounds; /* 0: SATTN_RACE_ROUNDS */
 } sattn_race_options;
 
-enum { SATTN_RACE_ROUNDS = 100 };
+enum {
+    SATTN_RACE_LEAST = 12, /* rounds before anything is concluded: a few may agree by chance */
+    SATTN_RACE_ROUNDS = 100,
+};
 
 /* What a candidate did. Statistics leave out tainted rounds, if enough others are left. */
 typedef struct sattn_race_lane {

@@ -13,7 +13,8 @@
 /* What takes so many times as long as one that is admitted is out of the question. */
 static const double slow_factor = 1.4;
 
-/* Of a call that takes so long of the default, which uses vectors, no scalar sibling is made. */
+/* Of a call that takes so long of the default, which uses vectors, no scalar sibling is made,
+ * unless only that may be exact enough. */
 static const double long_call_ns = 1e6;
 
 /* First calls of a candidate may take so long in any case, and longer ones are not made again. */
@@ -84,10 +85,11 @@ static bool goes_on(const sattn_tune_field *field, const sattn_tune_candidate *c
             candidate->probing_ns < (allowed > least_probing_ns ? allowed : least_probing_ns));
 }
 
-static void probe(sattn_tune_field *field, sattn_tune_candidate *candidate)
+static void probe(sattn_tune_field *field, sattn_tune_candidate *candidate, double max_error)
 {
     const sattn_tune_candidate *const standard = &field->list[0];
-    if (standard->probe_ns[0] > long_call_ns && candidate->variant.needs == SATTN_ISA_SCALAR &&
+    if (standard->probe_ns[0] > long_call_ns && !(max_error > 0) &&
+        candidate->variant.needs == SATTN_ISA_SCALAR &&
         standard->variant.needs != SATTN_ISA_SCALAR) {
         candidate->verdict = SATTN_TUNE_TOO_SLOW;
         snprintf(candidate->why, sizeof candidate->why,
@@ -205,7 +207,7 @@ bool sattn_tune_admit(sattn_tune_field *field, double max_error)
     const bool good = open_corners(field->job, corners);
     for (size_t c = 0; good && c < field->count; ++c) {
         sattn_verify_result_init(&field->list[c].verified);
-        probe(field, &field->list[c]);
+        probe(field, &field->list[c], max_error);
     }
     if (good && field->count > 0 && field->list[0].verdict == SATTN_TUNE_PENDING)
         verify(field, corners, &field->list[0], max_error); /* the default, however slow */

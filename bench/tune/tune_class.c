@@ -6,8 +6,6 @@
 #include "bench/measure/calibrate.h"
 #include "bench/measure/clock.h"
 #include "bench/measure/taint.h"
-#include "bench/recipe_name.h"
-#include "bench/tune/tune_corners.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,9 +13,6 @@
 #include <string.h>
 
 static const double window_ns = 0.4e6;
-
-/* Of the time of a class, for each other shape of it. */
-static const double inside_share = 0.3;
 
 /* Of the time of a class, however long it took to verify its candidates. */
 static const double least_race = 0.4;
@@ -216,60 +211,6 @@ static void race_admitted(sattn_tune_field *field, const sattn_tune_setting *set
     free(lane_of);
 }
 
-/* ---- the rest of the class */
-
-/* Whether a recipe is clearly slower than the default on a shape; by how much, if so. */
-static bool is_slower(const sattn_tune_job *job, const sattn_recipe *recipe,
-                      const sattn_tune_setting *setting, double *by)
-{
-    sattn_tune_recipes recipes;
-    sattn_tune_field field = {0};
-    sattn_race_result race;
-    char error[256];
-    int lane_of[2];
-    bool is_clear = false;
-    if (!sattn_tune_list_recipes(job, &recipes, error, sizeof error) ||
-        sattn_recipes_equal(&recipes.list[0], recipe))
-        return false;
-    recipes.list[1] = *recipe;
-    if (sattn_tune_field_open(&field, job, recipes.list, 2, error, sizeof error) &&
-        sattn_tune_trust(&field) && sattn_tune_race(&field, 0, setting, lane_of, &race)) {
-        const sattn_stat *const behind = &race.lanes[1].behind;
-        is_clear = race.winner == 0 && (race.lanes[1].dropped || sattn_race_is_clear(behind));
-        *by = behind->median - 1;
-        sattn_race_free(&race);
-    }
-    sattn_tune_field_close(&field);
-    return is_clear;
-}
-
-/* What won on one shape of the class is not taken for all of them if it is slower than the default
- * on another. */
-static void confirm(const sattn_tune_job *job, const sattn_tune_setting *setting,
-                    sattn_tune_outcome *outcome)
-{
-    sattn_profile_entry *const entry = &outcome->entry;
-    sattn_tune_setting part = *setting;
-    part.seconds *= inside_share;
-    for (int which = 0; which < SATTN_TUNE_INSIDE; ++which) {
-        sattn_tune_job inside;
-        double by;
-        if (entry->taken == 0 || !entry->tried[0].is_admitted ||
-            !sattn_tune_inside(job, which, &inside) ||
-            !is_slower(&inside, &entry->tried[entry->taken].recipe, &part, &by))
-            continue;
-        char sizes[96], name[SATTN_RECIPE_NAME];
-        sattn_shape_describe(&inside.shape, sizes, sizeof sizes);
-        sattn_recipe_name(&entry->tried[entry->taken].recipe, name);
-        snprintf(outcome->kept, sizeof outcome->kept,
-                 "%.40s is faster here, but %.0f %% slower at %s", name, 100 * by, sizes);
-        entry->taken = 0;
-        entry->is_tie = true;
-        entry->margin = outcome->gain.median - 1; /* of the best other over the default */
-        entry->spread = sattn_race_spread(&outcome->gain);
-    }
-}
-
 void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size_t count,
                     const sattn_tune_setting *setting, sattn_tune_outcome *outcome)
 {
@@ -295,7 +236,7 @@ void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size
             rest.seconds = fmax(rest.seconds, least_race * setting->seconds);
             race_admitted(&field, &rest, tried, outcome);
             sattn_tune_field_close(&field);
-            confirm(job, setting, outcome);
+            sattn_tune_confirm(job, setting, outcome);
         } else {
             snprintf(outcome->error, sizeof outcome->error, "out of memory");
         }

@@ -40,6 +40,12 @@ void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size
                     const sattn_tune_setting *setting, sattn_tune_outcome *outcome);
 void sattn_tune_outcome_free(sattn_tune_outcome *outcome);
 
+/* What won on the shape of the job is not taken for all of its class if it is slower than the
+ * default on another: then the default is. Where that cannot be told, the outcome is not complete.
+ */
+void sattn_tune_confirm(const sattn_tune_job *job, const sattn_tune_setting *setting,
+                        sattn_tune_outcome *outcome);
+
 /* Races the admitted ones among the candidates, on their open calls. `incumbent`, which is
  * admitted, keeps its place in a tie. lane_of[c] is the lane of candidate c in the result, or
  * -1. False: no memory. */

@@ -16,7 +16,7 @@
 enum { SHAPE, DEFAULT, TIME, FASTEST, GAIN, SPREAD, ERROR, NOTE, N_COLUMNS };
 
 static const sattn_table_column columns[N_COLUMNS] = {
-    {"  class of", 34, false}, {"default", 28, false}, {"time", 7, true},  {"taken", 28, false},
+    {"  class of", 42, false}, {"default", 28, false}, {"time", 7, true},  {"taken", 28, false},
     {"gain", 7, true},         {"spread", 7, true},    {"error", 6, true}, {"", 0, false},
 };
 
