@@ -77,7 +77,7 @@ static size_t index_of(const sattn_recipe_list *list, const sattn_recipe *recipe
     return index;
 }
 
-/* Adds a recipe that the list does not have; returns where it is. */
+/* Adds a recipe that the list does not have, if it is not full; returns where it is. */
 static size_t add(sattn_recipe_list *list, const request *r, const sattn_recipe *recipe)
 {
     const size_t index = index_of(list, recipe);
@@ -149,6 +149,7 @@ static void add_splits(sattn_recipe_list *list, const request *r, const sattn_pl
     }
 }
 
+/* Last, since a list that is full leaves the others out. */
 static void add_tried(sattn_recipe_list *list, const request *r)
 {
     const sattn_profile_entry *const entry =
@@ -221,13 +222,13 @@ sattn_status sattn_list_recipes(sattn_recipe_list *list, sattn_call call,
         add_splits(list, &r, &plan, options);
         add_chains(list, &r);
     }
-    add_tried(list, &r);
     status = make_plan(&plan, r.computation, args, options);
     if (status != SATTN_OK)
         return status;
     const sattn_recipe taken = recipe_of(&plan);
     list->taken = add(list, &r, &taken);
     list->decision = plan.decision;
+    add_tried(list, &r);
     return SATTN_OK;
 }
 
@@ -251,8 +252,8 @@ sattn_status sattn_list_array_recipes(sattn_recipe_list *list, sattn_op op, int6
     list->shape_class = sattn_class_of_array(op, n, sattn_threads_asked(options));
     add(list, &r, &first);
     add_single(list, &r, op, SATTN_COMPUTE_ARRAY);
-    add_tried(list, &r);
     list->taken = add(list, &r, &taken);
+    add_tried(list, &r);
     return SATTN_OK;
 }
 

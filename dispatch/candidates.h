@@ -24,7 +24,9 @@ typedef struct sattn_judged_recipe {
     const sattn_kernel *kernel; /* the one that the verdict is about, or NULL */
 } sattn_judged_recipe;
 
-enum { SATTN_RECIPES_MAX = SATTN_KERNEL_COUNT + 32 };
+/* Each kernel of an op or one chain of each, key ranges by powers of two, and what a profile has.
+ */
+enum { SATTN_RECIPES_MAX = SATTN_KERNEL_COUNT + 32 + SATTN_TRIED_MAX };
 
 typedef struct sattn_recipe_list {
     sattn_shape_class shape_class;

@@ -20,6 +20,8 @@ typedef struct sattn_tried {
     bool is_admitted;          /* within its bound and the error budget of the run */
 } sattn_tried;
 
+enum { SATTN_TRIED_MAX = 64 }; /* in an entry of a file */
+
 typedef struct sattn_profile_entry {
     sattn_shape_class shape_class;
     sattn_features usable; /* what recipes were chosen from: of this CPU, or under a cap */

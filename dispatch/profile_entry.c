@@ -181,6 +181,8 @@ bool sattn_profile_read_entry(const sattn_fields *fields, sattn_features feature
         return false;
     if (json_array_size(candidates) == 0)
         return sattn_field_refuse(fields, "candidates", "at least the default");
+    if (json_array_size(candidates) > SATTN_TRIED_MAX)
+        return sattn_field_refuse(fields, "candidates", "at most %d", SATTN_TRIED_MAX);
     return sattn_field_integer(fields, "taken", 0, (int64_t)json_array_size(candidates) - 1,
                                &taken) &&
            (taken == 0 || (entry->is_complete && !entry->is_tie) ||

@@ -273,6 +273,23 @@ static void test_entries(void **state)
     takes("entries/0/features", "\"\"", 3);
 }
 
+/* As many as an explanation has room for. */
+static void test_number_of_candidates(void **state)
+{
+    (void)state;
+    const sattn_identity here = some_identity();
+    for (size_t n = SATTN_TRIED_MAX; n <= SATTN_TRIED_MAX + 1; ++n) {
+        json_t *const document = profile_json(&here);
+        json_t *const list = profile_get(document, "entries/0/candidates");
+        while (json_array_size(list) < n)
+            json_array_append_new(list, json_deep_copy(json_array_get(list, 1)));
+        sattn_profile *const profile = read_json(document);
+        assert_int_equal(profile != NULL, n == SATTN_TRIED_MAX);
+        sattn_profile_destroy(profile);
+    }
+    check_remark("entries/0/candidates", "65 of them", "expected at most 64");
+}
+
 static void test_candidates(void **state)
 {
     (void)state;
@@ -561,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_features),
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_candidates),
+        cmocka_unit_test(test_number_of_candidates),
         cmocka_unit_test(test_needs),
         cmocka_unit_test(test_unknown_kernels),
         cmocka_unit_test(test_twice),

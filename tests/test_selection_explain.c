@@ -250,6 +250,34 @@ static void test_tie_and_budget(void **state)
     sattn_profile_destroy(profile);
 }
 
+/* More than a file may have, of which the last is taken: it is among what is told. */
+static void test_full_list(void **state)
+{
+    (void)state;
+    enum { MANY = SATTN_RECIPES_MAX + 8 };
+    static sattn_tried tried[MANY];
+    const sattn_attention_args a = shape_of(1, 1, 1, 100);
+    for (int i = 0; i < MANY; ++i) {
+        tried[i] = (sattn_tried){.time_ns = 1000, .samples = 1, .is_admitted = true};
+        assert_true(
+            sattn_recipe_parse(SATTN_CALL_ATTENTION, "fused", scalar_fused, i, &tried[i].recipe));
+    }
+    const sattn_profile_entry entry = {.shape_class = sattn_class_of(&a, SATTN_COMPUTE_FUSED, 1),
+                                       .usable = sattn_cpu_this()->usable,
+                                       .shape = "a named shape",
+                                       .is_complete = true,
+                                       .n_tried = MANY,
+                                       .tried = tried,
+                                       .taken = MANY - 1};
+    sattn_profile *const profile = sattn_profile_make(&entry, 1, "");
+    const sattn_options options = {.profile = profile};
+    sattn_explanation *const e = explain(&a, &options);
+    check(e, scalar_fused);
+    assert_int_equal(e->n_candidates, SATTN_RECIPES_MAX);
+    sattn_explanation_destroy(e);
+    sattn_profile_destroy(profile);
+}
+
 /* One head of a single query: with several threads its keys are cut, in one number of ranges or
  * another. A build without threads does not have the choice. */
 static void test_key_ranges(void **state)
@@ -343,7 +371,7 @@ int main(void)
         cmocka_unit_test(test_key_ranges),       cmocka_unit_test(test_not_admitted),
         cmocka_unit_test(test_measured),         cmocka_unit_test(test_tie_and_budget),
         cmocka_unit_test(test_steps_and_arrays), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_warnings),         cmocka_unit_test(test_full_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,9 @@ sattn_dispatch_defect(taken_not_moved FILE dispatch/profile_entry.c COMMAND test
 sattn_dispatch_defect(unknown_default_passed_over FILE dispatch/profile_entry.c COMMAND test_profile
   FROM [[if (!is_known && (i == 0 || i == taken)) {]] TO [[if (!is_known && i == taken) {]])
 
+sattn_dispatch_defect(one_candidate_too_many FILE dispatch/profile_entry.c COMMAND test_profile
+  FROM [[if (json_array_size(candidates) > SATTN_TRIED_MAX)]] TO [[if (json_array_size(candidates) > SATTN_TRIED_MAX + 1)]])
+
 # ---- the file; each in a process that finds it by its environment
 sattn_dispatch_defect(device_is_read FILE dispatch/profile_file.c COMMAND test_profile_own call "pipe or device"
   FROM [[if (S_ISREG(facts.st_mode)) {]] TO [[if (facts.st_mode) {]])

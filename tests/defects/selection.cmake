@@ -83,6 +83,9 @@ sattn_dispatch_defect(default_is_the_profiles FILE dispatch/candidates.c ${calls
 sattn_dispatch_defect(key_ranges_of_many_blocks FILE dispatch/candidates.c ${calls}
   FROM [[|| blocks >= (double)threads)]] TO [[)]])
 set(explain COMMAND test_selection_explain)
+sattn_dispatch_defect(taken_behind_the_list FILE dispatch/candidates.c ${explain}
+  FROM [[const sattn_recipe taken = recipe_of(&plan);]]
+  TO [[const sattn_recipe taken = recipe_of(&plan); add_tried(list, &r);]])
 sattn_dispatch_defect(wrong_kernel_eligible FILE dispatch/explain.c ${explain}
   FROM [[.is_eligible = may_run && (!tried || tried->is_admitted),]] TO [[.is_eligible = may_run,]])
 sattn_dispatch_defect(front_of_the_fastest_alone FILE dispatch/explain.c ${explain}
