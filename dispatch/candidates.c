@@ -190,8 +190,7 @@ static sattn_status begin(sattn_recipe_list *list, request *r, sattn_plan *plan,
     r->key_splits = without.key_splits;
     list->n = 0;
     list->phase = plan->phase;
-    list->shape_class =
-        sattn_class_of(&plan->args, plan->computation, sattn_threads_asked(options));
+    list->shape_class = sattn_plan_class(plan, options);
     const sattn_recipe recipe = recipe_of(plan);
     r->named = named_for(&recipe, r->overrides);
     add(list, r, &recipe);

@@ -137,6 +137,16 @@ static bool names_an_op(const sattn_overrides *overrides, sattn_computation comp
     return false;
 }
 
+/* Where the key ranges are asked for, results are not to depend on the number of threads, nor then
+ * may the choice. */
+sattn_shape_class sattn_plan_class(const sattn_plan *plan, const sattn_options *options)
+{
+    const bool is_fixed =
+        options && options->key_splits > 0 && sattn_computes_attention(plan->computation);
+    return sattn_class_of(&plan->args, plan->computation,
+                          is_fixed ? 1 : sattn_threads_asked(options));
+}
+
 /* Takes the profile's recipe for the plan, or says why there is none to take. */
 static sattn_decision choose_by_profile(sattn_plan *plan, bool may_change,
                                         const sattn_overrides *overrides,
@@ -146,8 +156,7 @@ static sattn_decision choose_by_profile(sattn_plan *plan, bool may_change,
         return SATTN_DECIDED_BY_NAME;
     if (!overrides->profile)
         return SATTN_DECIDED_WITHOUT_PROFILE;
-    const sattn_shape_class shape_class =
-        sattn_class_of(&plan->args, plan->computation, sattn_threads_asked(options));
+    const sattn_shape_class shape_class = sattn_plan_class(plan, options);
     const sattn_profile_entry *const entry = sattn_profiled_entry(overrides, &shape_class);
     const sattn_decision decision = judge_entry(overrides, entry);
     if (decision != SATTN_DECIDED_BY_PROFILE)

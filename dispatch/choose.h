@@ -35,6 +35,9 @@ sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_ove
 /* Rows of the tile of the first fused prefill kernel, whichever is named; 0: there is none. */
 int64_t sattn_prefill_tile_rows(const sattn_overrides *overrides);
 
+/* The class that a call of the plan is of. */
+sattn_shape_class sattn_plan_class(const sattn_plan *plan, const sattn_options *options);
+
 /* What the profile has for such a call, or NULL. */
 const sattn_profile_entry *sattn_profiled_entry(const sattn_overrides *overrides,
                                                 const sattn_shape_class *shape_class);

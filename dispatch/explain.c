@@ -167,10 +167,14 @@ static void tell_profile(explanation *e, const sattn_recipe_list *list,
 {
     const sattn_own_profile *const own = sattn_profile_own();
     const bool is_given = options && options->profile;
-    const char *const path = is_given ? sattn_profile_path(list->overrides.profile) : own->path;
+    const bool is_none = is_given && !list->overrides.profile;
+    const char *const path = is_none    ? ""
+                             : is_given ? sattn_profile_path(list->overrides.profile)
+                                        : own->path;
     snprintf(e->path, sizeof e->path, "%s", path);
     snprintf(e->profile_state, sizeof e->profile_state, "%s%s%s",
-             is_given       ? "in use, by options.profile"
+             is_none        ? "options.profile is none"
+             : is_given     ? "in use, by options.profile"
              : own->profile ? "in use"
                             : own->problem,
              !is_given && own->profile && *own->problem ? ", but " : "",

@@ -64,9 +64,6 @@ const sattn_profile_entry *sattn_profile_find(const sattn_profile *profile,
 sattn_profile *sattn_profile_make(const sattn_profile_entry *entries, size_t n_entries,
                                   const char *path);
 
-/* A profile without entries, to do without the process's own. Not for sattn_profile_destroy. */
-const sattn_profile *sattn_profile_none(void);
-
 /* In the order of their classes, those of more features first. */
 const sattn_profile_entry *sattn_profile_entries(const sattn_profile *profile, size_t *n_entries);
 const char *sattn_profile_path(const sattn_profile *profile);

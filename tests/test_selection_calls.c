@@ -413,6 +413,40 @@ static void test_calls_run_the_recipe(void **state)
     free(options.workspace);
 }
 
+/* The same bits for every number of threads, whatever the profile has for each. */
+static void test_fixed_key_splits(void **state)
+{
+    (void)state;
+    static float of_one[FLOATS], of_two[FLOATS];
+    sattn_attention_args a = shape_of(2, 1, 40, 150);
+    const sattn_recipe recipe = recipe_named("chain", scalar_chain, 0);
+    const sattn_shape_class of_two_threads = sattn_class_of(&a, SATTN_COMPUTE_FUSED, 2);
+    sattn_profile *const profiles[] = {
+        profile_for(&a, &recipe),
+        profile_of_one(&of_two_threads, sattn_cpu_this()->usable, &recipe)};
+    for (size_t i = 0; i < COUNT(profiles); ++i) {
+        sattn_options options = {.profile = profiles[i], .key_splits = 1, .threads = 2};
+        set_data(&a, of_two);
+        assert_int_equal(plan_of(&a, &options).decision,
+                         i == 0 ? SATTN_DECIDED_BY_PROFILE : SATTN_DECIDED_WITHOUT_ENTRY);
+        assert_int_equal(sattn_attention(&a, &options), SATTN_OK);
+        options.threads = 1;
+        set_data(&a, of_one);
+        assert_int_equal(sattn_attention(&a, &options), SATTN_OK);
+        assert_memory_equal(of_one, of_two, sizeof of_one);
+        sattn_profile_destroy(profiles[i]);
+    }
+}
+
+/* Not even the process's own. */
+static void test_none(void **state)
+{
+    (void)state;
+    const sattn_attention_args a = shape_of(1, 1, 40, 100);
+    const sattn_options options = {.profile = sattn_profile_none()};
+    assert_int_equal(plan_of(&a, &options).decision, SATTN_DECIDED_WITHOUT_PROFILE);
+}
+
 /* A ragged batch takes what fits it, for the largest sequence of each phase. */
 static void test_ragged(void **state)
 {
@@ -596,6 +630,8 @@ int main(void)
         cmocka_unit_test(test_rest_kernel),
         cmocka_unit_test(test_steps_and_arrays),
         cmocka_unit_test(test_calls_run_the_recipe),
+        cmocka_unit_test(test_fixed_key_splits),
+        cmocka_unit_test(test_none),
         cmocka_unit_test(test_ragged),
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_list_of_key_ranges),

@@ -72,7 +72,8 @@ static void test_without_profile(void **state)
 {
     (void)state;
     static const int64_t shapes[][4] = {{1, 1, 1, 100}, {2, 1, 197, 197}, {1, 4, 5, 64}};
-    const sattn_options plans[] = {{0}, {.plan = "chain"}, {.kernels = scalar_fused}};
+    const sattn_options plans[] = {
+        {0}, {.plan = "chain"}, {.kernels = scalar_fused}, {.profile = sattn_profile_none()}};
     for (size_t s = 0; s < COUNT(shapes); ++s)
         for (size_t p = 0; p < COUNT(plans); ++p) {
             const sattn_attention_args a =

@@ -147,19 +147,20 @@ static sattn_status explain(const sattn_shape_class *class, const sattn_options 
         class->d_v_log2 > 20)
         return SATTN_ERR_TOO_LARGE;
     const int64_t one = 1, rows = one << class->rows_log2, n_k = one << class->keys_log2;
-    const int64_t n_q = rows > class->group ? rows / class->group : 1;
+    const int64_t n_group = class->group > 0 ? class->group : 1;
+    const int64_t n_q = rows > n_group ? rows / n_group : 1;
     const int64_t d = one << class->d_log2, d_v = one << class->d_v_log2;
     const sattn_attention_args a = {.batch = 1,
-                                    .n_q_heads = class->group,
+                                    .n_q_heads = n_group,
                                     .n_kv_heads = 1,
                                     .n_q = n_q,
                                     .n_k = n_k,
                                     .d = d,
                                     .d_v = d_v,
-                                    .q = {.stride_h = d, .stride_t = class->group * d},
+                                    .q = {.stride_h = d, .stride_t = n_group * d},
                                     .k = {.stride_t = d},
                                     .v = {.stride_t = d_v},
-                                    .o = {.stride_h = d_v, .stride_t = class->group * d_v},
+                                    .o = {.stride_h = d_v, .stride_t = n_group * d_v},
                                     .scores_stride_t = n_k,
                                     .scores_stride_h = n_k * n_q,
                                     .scores_in_stride_t = n_k,
