@@ -87,6 +87,10 @@ call(xdg PROFILED ENVIRONMENT XDG_CONFIG_HOME=${WORK}/xdg)
 call(none DEFAULT ENVIRONMENT SATTN_PROFILE=none XDG_CONFIG_HOME=${WORK}/xdg)
 call(by_name DEFAULT ENVIRONMENT SATTN_PROFILE=${good} SATTN_KERNEL=sattn_fused_f32_scalar)
 
+# OpenMP may have bound the first thread to one CPU before the library counts them.
+call(bound PROFILED ENVIRONMENT SATTN_PROFILE=${good} OMP_PROC_BIND=true)
+call(bound_to_a_core PROFILED ENVIRONMENT SATTN_PROFILE=${good} OMP_PLACES=cores)
+
 # ---- each field of its identity, one at a time
 foreach(place RANGE 0 100)
   execute_process(COMMAND ${PROGRAM} name ${place} OUTPUT_VARIABLE field OUTPUT_STRIP_TRAILING_WHITESPACE)
