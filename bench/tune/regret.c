@@ -47,7 +47,7 @@ static sattn_regret regret_of(const sattn_recipe *recipe, const sattn_race_lane 
         .time_ns = lane->time_ns.median,
         .regret = lane->behind.median / best->behind.median - 1,
         .noise = fmax(sattn_race_spread(&lane->behind), sattn_race_spread(&best->behind))};
-    if (sattn_race_is_clear(&lane->behind))
+    if (lane->dropped || sattn_race_is_clear(&lane->behind))
         regret.beyond = lane->behind.median - 1 - regret.noise;
     return regret;
 }

@@ -160,6 +160,8 @@ int sattn_tune_session_run(sattn_tune_session *session,
     for (int tier = 0; tier < SATTN_TUNE_TIERS; ++tier)
         for (int pass = 0; pass < PASSES; ++pass)
             run_tier(session, (sattn_tune_tier)tier, pass, show);
+    for (int tier = 0; tier < SATTN_TUNE_TIERS; ++tier) /* with what all have left */
+        run_tier(session, (sattn_tune_tier)tier, PASSES - 1, show);
     for (size_t j = 0; j < session->jobs->count; ++j) {
         if (session->states[j] == SATTN_TUNE_DONE && !is_settled(session, j))
             show(session, j);
