@@ -121,7 +121,7 @@ static void test_whole(void **state)
     assert_int_equal(e->shape_class.rows_log2, 6);
     assert_int_equal(e->usable, SATTN_ISA_AVX2);
     assert_string_equal(e->shape, "some-shape");
-    assert_true(e->is_complete && !e->is_tie && !e->is_tainted);
+    assert_true(e->is_complete && e->kept == SATTN_KEPT_FOR_NOTHING && !e->is_tainted);
     assert_true(e->margin == 0.25 && e->spread == 0.01 && e->max_error == 0);
     assert_int_equal(e->n_tried, 2);
     assert_int_equal(e->taken, 1);
@@ -131,7 +131,7 @@ static void test_whole(void **state)
                      sattn_kernel_by_name("sattn_av_f32_scalar"));
     assert_true(chain->time_ns == 100 && chain->time_p10_ns == 90 && chain->error == 0.5);
     assert_true(chain->samples == 24 && chain->error_bound == 4 && chain->is_admitted);
-    assert_true(entry_of(profile, SATTN_CALL_QK)->is_tie);
+    assert_int_equal(entry_of(profile, SATTN_CALL_QK)->kept, SATTN_KEPT_IN_A_TIE);
     assert_false(entry_of(profile, SATTN_CALL_EXP)->is_complete);
     sattn_profile_destroy(profile);
 }
@@ -254,7 +254,10 @@ static void test_entries(void **state)
         {"entries/0/taken", "-1", "entries[0].taken is -1"},
         {"entries/0/taken", "1.0", "entries[0].taken is 1.0"},
         {"entries/0/taken", "true", "entries[0].taken is true"},
-        {"entries/0/tie", "true", "entries[0].taken is 1; expected 0, the default, in a tie"},
+        {"entries/0/kept", "\"tie\"", "entries[0].taken is 1; expected 0, the default, where"},
+        {"entries/0/kept", "\"slower elsewhere\"", "entries[0].taken is 1; expected 0"},
+        {"entries/0/kept", "\"slower\"", "entries[0].kept is \"slower\"; expected \"tie\", "},
+        {"entries/0/kept", "false", "entries[0].kept is false; expected a text"},
         {"entries/0/tainted", "null", "entries[0].tainted is null"},
         {"entries/0/margin", "\"0\"", "entries[0].margin is \"0\"; expected a number or null"},
         {"entries/0/spread", "-0.5", "entries[0].spread is -0.5; expected a number from 0 on"},
@@ -270,6 +273,7 @@ static void test_entries(void **state)
     takes("entries/0/spread", "0", 3);
     takes("entries/0/max_error", "2.5", 3);
     takes("entries/0/taken", "0", 3);
+    takes("entries/1/kept", "\"slower elsewhere\"", 3);
     takes("entries/0/features", "\"\"", 3);
 }
 

@@ -538,8 +538,9 @@ static void test_list(void **state)
     static const struct {
         int64_t n_kv_heads, n_group, n_q, n_k;
         int threads;
-    } shapes[] = {{1, 1, 1, 700, 1},  {2, 4, 1, 200, 1},   {1, 1, 20, 300, 1},
-                  {1, 1, 33, 197, 1}, {2, 1, 197, 197, 1}, {1, 2, 3, 1000, 4}};
+    } shapes[] = {{1, 1, 1, 700, 1},   {2, 4, 1, 200, 1},  {1, 1, 20, 300, 1}, {1, 1, 33, 197, 1},
+                  {2, 1, 197, 197, 1}, {1, 2, 3, 1000, 4}, {1, 1, 64, 64, 1}}; /* the last leaves no
+                                                                                  rows over */
     size_t count;
     const sattn_kernel *const rows = sattn_registry(&count);
     for (size_t s = 0; s < COUNT(shapes); ++s) {
@@ -547,10 +548,13 @@ static void test_list(void **state)
             shape_of(shapes[s].n_kv_heads, shapes[s].n_group, shapes[s].n_q, shapes[s].n_k);
         const sattn_options options = {.threads = shapes[s].threads};
         sattn_recipe_list list;
+        char names[SATTN_RECIPE_TEXT];
         assert_int_equal(sattn_list_recipes(&list, SATTN_CALL_ATTENTION, &a, &options), SATTN_OK);
         check_list(&list);
         assert_int_equal(list.taken, 0);
         assert_int_equal(list.decision, SATTN_DECIDED_WITHOUT_PROFILE);
+        sattn_recipe_print(&list.items[0].recipe, names);
+        assert_string_equal(names, plan_of(&a, &options).names);
         for (size_t i = 0; i < count; ++i) /* also those that are ranked for no phase */
             assert_true(rows[i].op > SATTN_OP_av || has_kernel(&list, &rows[i]));
         for (size_t i = 0; i < list.n; ++i)

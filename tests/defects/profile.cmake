@@ -42,9 +42,9 @@ sattn_dispatch_defect(taken_beyond_the_error FILE dispatch/profile_entry.c COMMA
 sattn_dispatch_defect(admitted_beyond_the_bound FILE dispatch/profile_entry.c COMMAND test_profile
   FROM [[!(tried->error > tried->error_bound) ||]] TO [[tried->is_admitted ||]])
 sattn_dispatch_defect(taken_in_a_tie FILE dispatch/profile_entry.c COMMAND test_profile
-  FROM [[(entry->is_complete && !entry->is_tie)]] TO [[entry->is_complete]])
+  FROM [[(entry->is_complete && entry->kept == SATTN_KEPT_FOR_NOTHING)]] TO [[entry->is_complete]])
 sattn_dispatch_defect(taken_before_the_end FILE dispatch/profile_entry.c COMMAND test_profile
-  FROM [[(entry->is_complete && !entry->is_tie)]] TO [[!entry->is_tie]])
+  FROM [[(entry->is_complete && entry->kept == SATTN_KEPT_FOR_NOTHING)]] TO [[entry->kept == SATTN_KEPT_FOR_NOTHING]])
 sattn_dispatch_defect(taken_not_moved FILE dispatch/profile_entry.c COMMAND test_profile
   FROM [[entry->taken -= !is_known && i < taken;]] TO [[]])
 sattn_dispatch_defect(unknown_default_passed_over FILE dispatch/profile_entry.c COMMAND test_profile

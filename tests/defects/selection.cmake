@@ -55,7 +55,7 @@ sattn_dispatch_defect(choice_that_cannot_run FILE dispatch/choose.c ${calls}
 sattn_dispatch_defect(unfinished_entry_taken FILE dispatch/choose.c ${calls}
   FROM [[if (!entry->is_complete || entry->taken >= entry->n_tried)]] TO [[if (entry->taken >= entry->n_tried)]])
 sattn_dispatch_defect(default_taken_as_a_recipe FILE dispatch/choose.c ${calls}
-  FROM [[if (entry->taken == 0)]] TO [[if (entry->taken == 0 && entry->is_tie)]])
+  FROM [[if (entry->taken == 0)]] TO [[if (entry->taken == 0 && entry->kept)]])
 sattn_dispatch_defect(profile_of_one_thread FILE dispatch/choose.c ${calls}
   FROM [[is_fixed ? 1 : sattn_threads_asked(options));]] TO [[1);]])
 sattn_dispatch_defect(fixed_ranges_by_threads FILE dispatch/choose.c ${calls}
@@ -81,6 +81,8 @@ sattn_dispatch_defect(one_recipe_twice FILE dispatch/candidates.c ${calls}
   FROM [[if (index == list->n && list->n < SATTN_RECIPES_MAX)]] TO [[if (list->n < SATTN_RECIPES_MAX)]])
 sattn_dispatch_defect(default_is_the_profiles FILE dispatch/candidates.c ${calls}
   FROM [[without.profile = sattn_profile_none();]] TO [[]])
+sattn_dispatch_defect(rest_kernel_without_rows FILE dispatch/candidates.c ${calls}
+  FROM [[if (sattn_plan_rest_rows(plan, plan->args.n_q) > 0)]] TO [[if (plan->rest_kernel)]])
 sattn_dispatch_defect(key_ranges_of_many_blocks FILE dispatch/candidates.c ${calls}
   FROM [[|| blocks >= (double)threads)]] TO [[)]])
 set(explain COMMAND test_selection_explain)
@@ -94,7 +96,17 @@ sattn_dispatch_defect(front_of_the_fastest_alone FILE dispatch/explain.c ${expla
 sattn_dispatch_defect(budget_where_there_is_none FILE dispatch/explain.c ${explain}
   FROM [[budget > 0 && tried->error > budget)]] TO [[tried->error > 0)]])
 sattn_dispatch_defect(tie_told_as_a_lead FILE dispatch/explain.c ${explain}
-  FROM [[entry->is_tie ? "a tie within"]] TO [[entry->margin < 0 ? "a tie within"]])
+  FROM [[words[entry->kept],]] TO [[words[0],]])
+sattn_dispatch_defect(slower_within_the_spread FILE dispatch/explain.c ${explain}
+  FROM [[ratio - 1 > entry->spread : ratio > 1;]] TO [[ratio - 1 > 0 : ratio > 1;]])
+sattn_dispatch_defect(kept_told_as_a_tie FILE dispatch/explain.c ${explain}
+  FROM [[entry->kept == SATTN_KEPT_SLOWER_ELSEWHERE &&]] TO [[entry->kept == SATTN_KEPT_COUNT &&]])
+sattn_dispatch_defect(spread_of_nothing_told FILE dispatch/explain.c ${explain}
+  FROM [[    else if (isfinite(entry->spread))]] TO [[    else if (entry->n_tried > 0)]])
+sattn_dispatch_defect(not_tried_told_of_what_was FILE dispatch/explain.c ${explain}
+  FROM [[    else if (is_timed)]] TO [[    else if (is_timed && taken)]])
+sattn_dispatch_defect(front_of_errors_not_known FILE dispatch/explain.c ${explain}
+  FROM [[isfinite(c->time_ns) && isfinite(c->error);]] TO [[isfinite(c->time_ns);]])
 sattn_dispatch_defect(cap_not_told FILE dispatch/candidates.c ${explain}
   FROM [[judged.verdict = SATTN_RECIPE_CAPPED;]] TO [[judged.verdict = SATTN_RECIPE_ELIGIBLE;]])
 sattn_dispatch_defect(name_not_told FILE dispatch/candidates.c ${explain}

@@ -82,8 +82,8 @@ static json_t *vary(const json_t *old, fuzz_bytes *bytes)
 static void change(json_t *document, fuzz_bytes *bytes)
 {
     static const char *const of_entry[] = {
-        "",     "/class",   "/features", "/complete", "/max_error",  "/shape", "/taken",
-        "/tie", "/tainted", "/margin",   "/spread",   "/candidates", "/more"};
+        "",      "/class",   "/features", "/complete", "/max_error",  "/shape", "/taken",
+        "/kept", "/tainted", "/margin",   "/spread",   "/candidates", "/more"};
     static const char *const of_candidate[] = {
         "",         "/plan",        "/kernels",     "/key_splits",
         "/time_ns", "/time_p10_ns", "/time_p90_ns", "/samples",
