@@ -58,14 +58,17 @@ static bool read_times(const sattn_fields *fields, sattn_tried *tried)
     return true;
 }
 
-static bool read_errors(const sattn_fields *fields, sattn_tried *tried)
+static bool read_errors(const sattn_fields *fields, double max_error, sattn_tried *tried)
 {
     if (!sattn_field_number(fields, "error", 0, from_0, &tried->error) ||
         !sattn_field_number(fields, "error_bound", 0, from_0, &tried->error_bound) ||
         !sattn_field_boolean(fields, "admitted", &tried->is_admitted))
         return false;
-    return !tried->is_admitted || !(tried->error > tried->error_bound) ||
-           sattn_field_refuse(fields, "admitted", "false where error is above error_bound");
+    if (tried->is_admitted && tried->error > tried->error_bound)
+        return sattn_field_refuse(fields, "admitted", "false where error is above error_bound");
+    if (tried->is_admitted && max_error > 0 && !(tried->error <= max_error))
+        return sattn_field_refuse(fields, "admitted", "false where error is not within max_error");
+    return true;
 }
 
 /* *is_known is false where a kernel is not in this build. */
@@ -80,7 +83,7 @@ static bool read_candidate(const sattn_fields *fields, const sattn_profile_entry
         !sattn_field_text(fields, "plan", &plan) ||
         !sattn_field_text(fields, "kernels", &kernels) ||
         !sattn_field_integer(fields, "key_splits", 0, INT_MAX, &key_splits) ||
-        !read_times(fields, tried) || !read_errors(fields, tried))
+        !read_times(fields, tried) || !read_errors(fields, entry->max_error, tried))
         return false;
     *is_known = !find_unknown(kernels, unknown);
     if (!*is_known)

@@ -292,7 +292,8 @@ SATTN_API void sattn_profile_destroy(sattn_profile *profile);
 SATTN_API const sattn_profile *sattn_profile_none(void);
 
 /* Gets each warning, a sentence without a newline, on the thread whose call found the reason. It
- * may call the library. */
+ * may call the library. One that has been replaced may still run in a call on another thread, and
+ * needs its context until such calls return. */
 typedef void sattn_warning_handler(void *context, const char *message);
 
 /* NULL: back to the default, which prints "simdattn: warning: ..." to stderr. */

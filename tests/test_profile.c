@@ -155,6 +155,7 @@ static void test_identity(void **state)
         refuses(path, "null", expected);
     }
     refuses("identity/schema", "4294967297", "identity.schema is 4294967297; expected an integer");
+    refuses("identity/arch", "\"a\\nb\\u001b[2Jc\"", "identity.arch is \"a?b?[2Jc\", here");
     refuses("identity/more", "1", "identity.more is not a field");
     refuses("identity", "[]", "identity is an array; expected an object");
 }
@@ -342,6 +343,16 @@ static void test_candidates(void **state)
         snprintf(path, sizeof path, "entries/0/candidates/1/%s", fields[i]);
         refuses(path, NULL, " is missing; expected ");
     }
+    refuses("entries/0/max_error", "0.25",
+            "entries[0].candidates[0].admitted is true; expected "
+            "false where error is not within max_error");
+    takes("entries/0/max_error", "0.5", 3);
+    const sattn_identity here = some_identity();
+    json_t *const document = profile_json(&here);
+    profile_set(document, "entries/0/max_error", json_real(1));
+    profile_set(document, "entries/0/candidates/1/error", json_null());
+    assert_null(read_json(document)); /* nobody knows that it is within */
+    check_remark("error", "null", "entries[0].candidates[1].admitted is true");
     takes("entries/0/candidates/1/error", "null", 3);
     takes("entries/0/candidates/1/error_bound", "null", 3);
 }
@@ -492,7 +503,7 @@ static void test_too_much(void **state)
 {
     (void)state;
     const sattn_identity here = some_identity();
-    const size_t size = 10000000, most = SATTN_PROFILE_MOST_BYTES;
+    const size_t size = 4000000, most = SATTN_PROFILE_MOST_BYTES;
     char *const text = malloc(most + 1);
     assert_non_null(text);
     memset(text, '[', size);
@@ -508,7 +519,20 @@ static void test_too_much(void **state)
     assert_non_null(strstr(remark, "not JSON"));
     memset(text, ' ', most + 1);
     assert_null(read_text(text, most + 1, &here));
-    assert_non_null(strstr(remark, "expected at most 16777216"));
+    assert_non_null(strstr(remark, "expected at most 4194304"));
+    for (size_t n = 99999; n <= 100000; ++n) { /* braces and commas, and the bracket */
+        text[0] = '[';
+        for (size_t i = 0; i < n; ++i)
+            memcpy(text + 1 + 3 * i, "{},", 3);
+        memcpy(text + 1 + 3 * n, "0]", 2);
+        assert_null(read_text(text, 3 * n + 3, &here));
+        assert_int_equal(strstr(remark, "more than 200000 values") != NULL, n == 100000);
+    }
+    text[0] = '"'; /* what stands in a text is none */
+    memset(text + 1, '{', 300000);
+    text[300001] = '"';
+    assert_null(read_text(text, 300002, &here));
+    assert_null(strstr(remark, "values"));
     free(text);
 }
 

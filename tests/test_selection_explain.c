@@ -442,8 +442,10 @@ static void test_warnings(void **state)
     char said[64] = "";
     sattn_set_warning_handler(note_warning, said);
     sattn_warn("%s %d", "message", 5);
-    sattn_set_warning_handler(NULL, NULL);
     assert_string_equal(said, "message 5");
+    sattn_warn("%s", "one\ntwo \x1b[31m\x7f\r three");
+    assert_string_equal(said, "one?two ?[31m?? three");
+    sattn_set_warning_handler(NULL, NULL);
 }
 
 int main(void)
