@@ -137,3 +137,9 @@ sattn_dispatch_defect(direct_softcap_forgotten FILE dispatch/direct.c ${direct}
   FROM [[args->softcap = a->softcap;]] TO [[args->softcap = 0;]])
 sattn_dispatch_defect(direct_with_hidden_keys FILE dispatch/direct.c ${direct}
   FROM [[!plan->may_hide && plan->workers == 1]] TO [[plan->workers == 1]])
+sattn_dispatch_defect(direct_beside_threads FILE dispatch/direct.c ${direct}
+  FROM [[plan->workers == 1 &&]] TO [[]])
+sattn_dispatch_defect(direct_without_dense_copies FILE dispatch/direct.c ${direct}
+  FROM [[plan->n_dense == 0 &&]] TO [[]])
+sattn_dispatch_defect(direct_bytes_forgotten FILE dispatch/direct.c ${direct}
+  FROM [[args->kv_bytes = plan->kv_bytes;]] TO [[args->kv_bytes = 0;]])
