@@ -171,7 +171,7 @@ void sattn_profile_destroy(sattn_profile *profile)
 {
     if (!profile)
         return;
-    for (size_t i = 0; profile->entries && i < profile->n_entries; ++i)
+    for (size_t i = 0; i < profile->n_entries; ++i)
         free((void *)(uintptr_t)profile->entries[i].tried);
     free(profile->entries);
     free(profile->keys);

@@ -64,11 +64,14 @@ sattn_dispatch_defect(unknown_default_passed_over FILE dispatch/profile_entry.c 
 sattn_dispatch_defect(one_candidate_too_many FILE dispatch/profile_entry.c COMMAND test_profile
   FROM [[if (json_array_size(candidates) > SATTN_TRIED_MAX)]] TO [[if (json_array_size(candidates) > SATTN_TRIED_MAX + 1)]])
 
-# ---- the file; each in a process that finds it by its environment
-sattn_dispatch_defect(device_is_read FILE dispatch/profile_file.c COMMAND test_profile_own call "pipe or device"
-  FROM [[if (S_ISREG(facts.st_mode)) {]] TO [[if (facts.st_mode) {]])
-sattn_dispatch_defect(strict_ignored FILE dispatch/profile_own.c COMMAND test_profile_own call "unusable profile"
-  FROM [[if (problem[0] != '\0' && is_strict) {]] TO [[if (false) {]])
+# ---- the file; each in a process that finds it by its environment. A library that reads no profiles
+# says so of these files, whatever they are.
+if(SATTN_PROFILES)
+  sattn_dispatch_defect(device_is_read FILE dispatch/profile_file.c COMMAND test_profile_own call "pipe or device"
+    FROM [[if (S_ISREG(facts.st_mode)) {]] TO [[if (facts.st_mode) {]])
+  sattn_dispatch_defect(strict_ignored FILE dispatch/profile_own.c COMMAND test_profile_own call "unusable profile"
+    FROM [[if (problem[0] != '\0' && is_strict) {]] TO [[if (false) {]])
+endif()
 sattn_dispatch_defect(none_is_a_file FILE dispatch/profile_own.c COMMAND test_profile_own call "ok: "
   FROM [[if (named && strcmp(named, "none") == 0) {]] TO [[if (false) {]])
 foreach(entry IN ITEMS device_is_read:/dev/null strict_ignored:/dev/null none_is_a_file:none)
