@@ -74,15 +74,19 @@ static void test_jobs_cover_the_models(void **state)
 static void test_every_op_has_jobs(void **state)
 {
     (void)state;
-    int of_op[SATTN_OP_COUNT] = {0}, strided = 0;
+    int of_op[SATTN_OP_COUNT] = {0}, strided = 0, lengths = 0;
     sattn_tune_jobs jobs = all_jobs();
     for (size_t j = 0; j < jobs.count; ++j) {
         ++of_op[jobs.jobs[j].op];
         strided += jobs.jobs[j].shape_class.is_strided;
+        if (jobs.jobs[j].tier != SATTN_TUNE_LENGTHS)
+            continue;
+        ++lengths;
+        assert_int_equal(jobs.jobs[j].shape_class.phase, SATTN_PHASE_DECODE);
     }
     for (int op = 0; op < SATTN_OP_COUNT; ++op)
         assert_true(of_op[op] > 0);
-    assert_true(strided > 0);
+    assert_true(strided > 0 && lengths > 30);
     sattn_tune_jobs_free(&jobs);
 }
 

@@ -81,7 +81,7 @@ run(CODE 0 MATCHES "models and decode" "llama3-8b-384" "single steps" "exp, arra
 run(CODE 0 MATCHES "d-1x330-d64" ARGS tune --verify --list)
 
 # ---- one class: what is said, and what is written
-run(CODE 0 MATCHES "one-key" "1 of 1 classes finished" "The profile is ${profile}" "./run explain --shape one-key"
+run(CODE 0 MATCHES "one-key" "1 of 1 class finished" "The profile is ${profile}" "./run explain --shape one-key"
     ARGS tune --shape one-key --budget 20 --out ${profile})
 count_entries(entries ${profile})
 file(READ ${profile} output)

@@ -13,9 +13,9 @@
 /* What takes so many times as long as one that is admitted is out of the question. */
 static const double slow_factor = 1.4;
 
-/* Of a call that takes so long of the default, which uses vectors, no scalar sibling is made,
- * unless only that may be exact enough. */
-static const double long_call_ns = 1e6;
+/* Where a call of the default takes so long, no slower sibling in plain C is made, scalar or left
+ * to the compiler, unless only that may be exact enough. */
+static const double long_for_scalar_ns = 1e6, long_for_autovec_ns = 1e7;
 
 /* First calls of a candidate may take so long in any case, and longer ones are not made again. */
 static const double least_probing_ns = 1e5, most_probing_ns = 2e7;
@@ -85,16 +85,23 @@ static bool goes_on(const sattn_tune_field *field, const sattn_tune_candidate *c
             candidate->probing_ns < (allowed > least_probing_ns ? allowed : least_probing_ns));
 }
 
+/* Whether it is plain C that is not worth a call, where the default uses vectors and takes long. */
+static bool is_plain(const sattn_tune_candidate *candidate, const sattn_tune_candidate *standard)
+{
+    const double ns = standard->probe_ns[0];
+    const sattn_variant *const variant = sattn_variant_by_name(candidate->variant.name);
+    return variant && standard->variant.needs != SATTN_ISA_SCALAR &&
+           ((variant->kind == SATTN_ROW_SCALAR && ns > long_for_scalar_ns) ||
+            (variant->kind == SATTN_ROW_AUTOVEC && ns > long_for_autovec_ns));
+}
+
 static void probe(sattn_tune_field *field, sattn_tune_candidate *candidate, double max_error)
 {
-    const sattn_tune_candidate *const standard = &field->list[0];
-    if (standard->probe_ns[0] > long_call_ns && !(max_error > 0) &&
-        candidate->variant.needs == SATTN_ISA_SCALAR &&
-        standard->variant.needs != SATTN_ISA_SCALAR) {
+    if (!(max_error > 0) && is_plain(candidate, &field->list[0])) {
         candidate->verdict = SATTN_TUNE_TOO_SLOW;
         snprintf(candidate->why, sizeof candidate->why,
-                 "scalar: not tried where the default's vectors take %.1f ms",
-                 standard->probe_ns[0] * 1e-6);
+                 "plain C, not tried where the default takes %.1f ms",
+                 field->list[0].probe_ns[0] * 1e-6);
         return;
     }
     if (!open_call(field->job, candidate, &field->workload, &field->args, &field->cursor,

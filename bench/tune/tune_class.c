@@ -212,6 +212,14 @@ static void race_admitted(sattn_tune_field *field, const sattn_tune_setting *set
     free(lane_of);
 }
 
+static void name_shape(const sattn_tune_job *job, const char *part, sattn_tune_outcome *outcome)
+{
+    char what[64];
+    sattn_tune_job_shape(job, what, sizeof what);
+    snprintf(outcome->shape, sizeof outcome->shape, "%s%s%.24s%s", what, *part ? " (" : "", part,
+             *part ? ")" : "");
+}
+
 void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size_t count,
                     const sattn_tune_setting *setting, sattn_tune_outcome *outcome)
 {
@@ -225,9 +233,7 @@ void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size
     sattn_tried *const tried = (sattn_tried *)(uintptr_t)outcome->entry.tried;
     outcome->entry.max_error = setting->max_error;
     if (sattn_tune_field_open(&field, job, recipes, count, outcome->error, sizeof outcome->error)) {
-        snprintf(outcome->shape, sizeof outcome->shape, "%s%s%s%s%s", job->shape.name,
-                 job->tier == SATTN_TUNE_STRIDED ? ", interleaved" : "", *field.part ? " (" : "",
-                 field.part, *field.part ? ")" : "");
+        name_shape(job, field.part, outcome);
         if (sattn_tune_admit(&field, setting->max_error)) {
             fill_verdicts(&field, tried, outcome);
             outcome->failed =

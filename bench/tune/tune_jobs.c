@@ -15,6 +15,9 @@
  * the one keys are in a cache soon, in the other they have to come from where they would. */
 static const double most_flops = 2e8, most_bytes = 40e6;
 
+/* Buckets of keys of a cache that grows. */
+enum { LEAST_KEYS_LOG2 = 7, MOST_KEYS_LOG2 = 13 };
+
 typedef struct selection {
     const sattn_tune_options *options;
     sattn_features usable;
@@ -25,9 +28,19 @@ typedef struct selection {
 
 const char *sattn_tune_tier_name(sattn_tune_tier tier)
 {
-    static const char *const names[SATTN_TUNE_TIERS] = {
-        "asked for", "models and decode", "single steps", "other shapes", "interleaved tensors"};
+    static const char *const names[SATTN_TUNE_TIERS] = {"asked for",    "models and decode",
+                                                        "single steps", "other lengths",
+                                                        "other shapes", "interleaved tensors"};
     return names[tier];
+}
+
+void sattn_tune_job_shape(const sattn_tune_job *job, char *text, size_t size)
+{
+    if (job->tier == SATTN_TUNE_LENGTHS)
+        snprintf(text, size, "%s, %lld keys", job->shape.name, (long long)job->shape.n_k);
+    else
+        snprintf(text, size, "%s%s", job->shape.name,
+                 job->tier == SATTN_TUNE_STRIDED ? ", interleaved" : "");
 }
 
 static sattn_computation computation_of(sattn_op op)
@@ -182,11 +195,33 @@ static sattn_tune_tier tier_of(sattn_op op, const sattn_shape *shape)
     return shape->presets & presets ? SATTN_TUNE_STEPS : SATTN_TUNE_TIERS;
 }
 
+/* A decode step in the middle of each bucket of keys. */
+static void add_lengths(selection *s, const sattn_shape *named)
+{
+    sattn_shape shape = *named;
+    for (int log2 = LEAST_KEYS_LOG2; log2 <= MOST_KEYS_LOG2; ++log2) {
+        shape.n_k = (int64_t)3 << (log2 - 2);
+        add_shape(s, SATTN_TUNE_LENGTHS, SATTN_OP_fused, &shape);
+    }
+}
+
+static bool is_growing(const sattn_shape *shape)
+{
+    return shape->presets & SATTN_PRESET_DECODE && shape->n_q == 1 &&
+           shape->n_k > (int64_t)1 << LEAST_KEYS_LOG2;
+}
+
 static void add_tier(selection *s, sattn_tune_tier tier)
 {
     size_t n_shapes;
     const sattn_shape *const shapes = sattn_shapes(&n_shapes);
     const bool is_strided = tier == SATTN_TUNE_STRIDED;
+    if (tier == SATTN_TUNE_LENGTHS) {
+        for (size_t i = 0; i < n_shapes && op_wanted(s, SATTN_OP_fused, false); ++i)
+            if (is_growing(&shapes[i]))
+                add_lengths(s, &shapes[i]);
+        return;
+    }
     for (int op = 0; op < SATTN_OP_COUNT; ++op)
         for (size_t i = 0; i < n_shapes; ++i) {
             sattn_shape shape = shapes[i];

@@ -14,6 +14,7 @@ typedef enum sattn_tune_tier {
     SATTN_TUNE_ASKED,   /* by --shape */
     SATTN_TUNE_MODELS,  /* attentions of the presets models and decode */
     SATTN_TUNE_STEPS,   /* single steps and arrays, on the shapes of their ops */
+    SATTN_TUNE_LENGTHS, /* decode steps of the models with fewer and more keys, as a cache grows */
     SATTN_TUNE_OTHERS,  /* attentions on all other named shapes */
     SATTN_TUNE_STRIDED, /* those of models and decode with their tensors interleaved */
     SATTN_TUNE_TIERS
@@ -39,6 +40,9 @@ typedef struct sattn_tune_jobs {
     sattn_tune_job *jobs;
     size_t count;
 } sattn_tune_jobs;
+
+/* "llama3-8b-384", "llama3-8b-384, interleaved", "llama3-8b-decode-2049, 768 keys" */
+void sattn_tune_job_shape(const sattn_tune_job *job, char *text, size_t size);
 
 /* A job that is one shape, whatever others are of its class. */
 sattn_tune_job sattn_tune_job_of(sattn_op op, const sattn_shape *shape, const char *isa,

@@ -24,15 +24,13 @@ static const sattn_table_column columns[N_COLUMNS] = {
 
 static void job_name(const sattn_tune_job *job, char *text, size_t size)
 {
-    snprintf(text, size, "%s%s%s%s%s", job->op == SATTN_OP_fused ? "" : sattn_op_name(job->op),
-             job->op == SATTN_OP_fused ? "" : ", ", job->shape.name,
-             job->tier == SATTN_TUNE_STRIDED ? ", interleaved" : "", job->isa ? ", " : "");
-    const size_t used = strlen(text);
-    if (job->isa)
-        snprintf(text + used, size - used, "%s", job->isa);
-    const size_t all = strlen(text);
+    char what[96], threads[24] = "";
+    sattn_tune_job_shape(job, what, sizeof what);
     if (job->threads > 1)
-        snprintf(text + all, size - all, ", %d threads", job->threads);
+        snprintf(threads, sizeof threads, ", %d threads", job->threads);
+    snprintf(text, size, "%s%s%s%s%s%s", job->op == SATTN_OP_fused ? "" : sattn_op_name(job->op),
+             job->op == SATTN_OP_fused ? "" : ", ", what, job->isa ? ", " : "",
+             job->isa ? job->isa : "", threads);
 }
 
 static const char *note_of(const sattn_tune_session *session, size_t job,
@@ -131,6 +129,11 @@ void sattn_tune_print_job(const sattn_tune_session *session, size_t job)
 
 /* ---- the end */
 
+static const char *plural(size_t n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}
+
 static void print_counts(const sattn_tune_session *session, double seconds)
 {
     int changed = 0, kept = 0, open = 0, waiting = 0;
@@ -141,8 +144,9 @@ static void print_counts(const sattn_tune_session *session, double seconds)
         changed += entry && entry->is_complete && entry->taken != 0;
         kept += entry && entry->is_complete && entry->taken == 0;
     }
-    printf("\n%zu classes in %.0f s: %d changed (*), %d keep the default", session->jobs->count,
-           seconds, changed, kept);
+    printf("\n%zu class%s in %.0f s: %d changed (*), %d keep%s the default", session->jobs->count,
+           plural(session->jobs->count, "", "es"), seconds, changed, kept,
+           plural((size_t)kept, "s", ""));
     if (open > 0)
         printf(", %d not finished", open);
     if (waiting > 0)
@@ -153,8 +157,10 @@ static void print_counts(const sattn_tune_session *session, double seconds)
     for (int tier = 0; tier < SATTN_TUNE_TIERS; ++tier) {
         const sattn_tune_coverage c = sattn_tune_coverage_of(session, (sattn_tune_tier)tier);
         if (c.classes > 0)
-            printf("  %-20s %d of %d classes finished, which stand for %d named shapes\n",
-                   sattn_tune_tier_name((sattn_tune_tier)tier), c.complete, c.classes, c.shapes);
+            printf("  %-20s %d of %d class%s finished: %d named shape%s\n",
+                   sattn_tune_tier_name((sattn_tune_tier)tier), c.complete, c.classes,
+                   plural((size_t)c.classes, "", "es"), c.shapes,
+                   plural((size_t)c.shapes, "", "s"));
     }
     if (open + waiting > 0)
         puts("The same command again keeps what is finished and goes on with the rest.");
@@ -170,7 +176,7 @@ void sattn_tune_print_end(const sattn_tune_session *session, double seconds, boo
         const sattn_profile_entry *const entry = sattn_tune_known(session, j);
         if (entry && entry->is_complete && entry->taken != 0 &&
             session->jobs->jobs[j].op == SATTN_OP_fused &&
-            session->jobs->jobs[j].tier != SATTN_TUNE_STRIDED)
+            session->jobs->jobs[j].tier <= SATTN_TUNE_MODELS)
             example = session->jobs->jobs[j].shape.name;
     }
     printf("\nThe profile is %s\n", session->store->path);
