@@ -171,9 +171,11 @@ void sattn_profile_destroy(sattn_profile *profile)
 {
     if (!profile)
         return;
-    for (size_t i = 0; i < profile->n_entries; ++i)
-        free((void *)(uintptr_t)profile->entries[i].tried);
-    free(profile->entries);
+    sattn_profile_entry *const entries = profile->entries;
+    const size_t n_entries = entries ? profile->n_entries : 0;
+    for (size_t i = 0; i < n_entries; ++i)
+        free((void *)(uintptr_t)entries[i].tried);
+    free(entries);
     free(profile->keys);
     free(profile->slots);
     free(profile);
