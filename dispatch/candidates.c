@@ -189,6 +189,8 @@ static sattn_status begin(sattn_recipe_list *list, request *r, sattn_plan *plan,
     r->has_scores = plan->args.scores;
     r->key_splits = without.key_splits;
     list->n = 0;
+    list->asked_splits =
+        r->key_splits > 0 ? (int)sattn_splits_asked(plan->args.n_k, r->key_splits) : 0;
     list->phase = plan->phase;
     list->shape_class = sattn_plan_class(plan, options);
     const sattn_recipe recipe = recipe_of(plan);
@@ -247,6 +249,7 @@ sattn_status sattn_list_array_recipes(sattn_recipe_list *list, sattn_op op, int6
     if (status != SATTN_OK)
         return status;
     list->n = 0;
+    list->asked_splits = 0;
     list->phase = SATTN_PHASE_PREFILL;
     list->shape_class = sattn_class_of_array(op, n, sattn_threads_asked(options));
     add(list, &r, &first);

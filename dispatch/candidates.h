@@ -34,8 +34,9 @@ typedef struct sattn_recipe_list {
     sattn_overrides overrides;
     size_t n;
     sattn_judged_recipe items[SATTN_RECIPES_MAX]; /* the default first; no two equal */
-    size_t taken;                                 /* which of them the call runs */
-    sattn_decision decision;                      /* by what */
+    int asked_splits; /* key ranges of a fused recipe that options ask for and get; 0: none are */
+    size_t taken;     /* which of them the call runs */
+    sattn_decision decision; /* by what */
 } sattn_recipe_list;
 
 /* Of sattn_attention, as SATTN_CALL_ATTENTION, or of one of its steps; what the profile has tried

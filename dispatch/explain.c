@@ -110,6 +110,15 @@ static void tell_preference(const sattn_recipe_list *list, const sattn_profile_e
                               : "the profile has not tried it");
 }
 
+static int key_ranges(const sattn_recipe_list *list, size_t index)
+{
+    const sattn_recipe *const recipe = &list->items[index].recipe;
+    const bool has_own = recipe->key_splits > 0 && index != list->taken;
+    return recipe->computation == SATTN_COMPUTE_FUSED && list->asked_splits > 0 && !has_own
+               ? list->asked_splits
+               : recipe->key_splits;
+}
+
 static void describe(const sattn_recipe_list *list, const sattn_profile_entry *entry, size_t index,
                      sattn_candidate *candidate, char kernels[SATTN_RECIPE_TEXT],
                      char reason[SATTN_REASON_TEXT])
@@ -121,7 +130,7 @@ static void describe(const sattn_recipe_list *list, const sattn_profile_entry *e
     reason[0] = '\0';
     *candidate = (sattn_candidate){.plan = sattn_recipe_plan(&item->recipe),
                                    .kernels = kernels,
-                                   .key_splits = item->recipe.key_splits,
+                                   .key_splits = key_ranges(list, index),
                                    .is_eligible = may_run && (!tried || tried->is_admitted),
                                    .is_taken = index == list->taken,
                                    .is_default = index == 0,

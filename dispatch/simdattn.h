@@ -303,7 +303,8 @@ SATTN_API void sattn_set_warning_handler(sattn_warning_handler *handler, void *c
 typedef struct sattn_candidate {
     const char *plan;    /* as in sattn_options: "fused", "chain"; "" of a single op */
     const char *kernels; /* a comma list; of a fused prefill with that of its last rows */
-    int key_splits;      /* that the profile would have; 0: what is chosen without it */
+    int key_splits;      /* where blocks are fewer than threads; 0: as many as without a profile.
+                          * Where options ask for ranges, those that run. */
     bool is_eligible, is_taken;
     bool is_default;    /* what runs without a profile */
     bool is_on_front;   /* of those measured and eligible, none is both faster and more exact */

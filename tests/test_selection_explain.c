@@ -372,6 +372,18 @@ static void test_key_ranges(void **state)
         if (e->candidates[i].key_splits > 0)
             assert_non_null(strstr(e->candidates[i].reason, "the number of key ranges follows"));
     sattn_explanation_destroy(e);
+    const struct {
+        int asked, runs;
+    } cases[] = {{3, 3}, {1, 1}, {1000000, (100000 - 1) / SATTN_KEY_BLOCK + 1}};
+    for (size_t c = 0; c < COUNT(cases); ++c) {
+        const sattn_options ranges = {.key_splits = cases[c].asked, .threads = 4};
+        sattn_explanation *const asked = explain(&a, &ranges);
+        check(asked, plan_kernels(&a, &ranges));
+        for (size_t i = 0; i < asked->n_candidates; ++i)
+            assert_int_equal(asked->candidates[i].key_splits,
+                             strcmp(asked->candidates[i].plan, "fused") == 0 ? cases[c].runs : 0);
+        sattn_explanation_destroy(asked);
+    }
 }
 
 /* Its error is good enough where it is told: something else spoke against it. */

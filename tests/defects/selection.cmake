@@ -91,6 +91,8 @@ sattn_dispatch_defect(taken_behind_the_list FILE dispatch/candidates.c ${explain
   TO [[const sattn_recipe taken = recipe_of(&plan); add_tried(list, &r);]])
 sattn_dispatch_defect(wrong_kernel_eligible FILE dispatch/explain.c ${explain}
   FROM [[.is_eligible = may_run && (!tried || tried->is_admitted),]] TO [[.is_eligible = may_run,]])
+sattn_dispatch_defect(ranges_asked_for_not_told FILE dispatch/explain.c ${explain}
+  FROM [[list->asked_splits > 0 && !has_own]] TO [[list->asked_splits > 9 && !has_own]])
 sattn_dispatch_defect(front_of_the_fastest_alone FILE dispatch/explain.c ${explain}
   FROM [[other->is_eligible && other->time_ns <= c->time_ns &&]] TO [[other->time_ns <= c->time_ns ||]])
 sattn_dispatch_defect(budget_where_there_is_none FILE dispatch/explain.c ${explain}
