@@ -9,9 +9,9 @@
 #include "dispatch/plan.h"
 
 /* Sets computation, kernels, key_splits and phase of a plan that is complete but for what follows
- * from them. `may_change`: nothing asks for the computation that the plan has, and an attention may
+ * from them. `is_open`: nothing asks for the computation that the plan has, and an attention may
  * as well be of the other one. */
-sattn_status sattn_plan_choose(sattn_plan *plan, bool may_change, const sattn_overrides *overrides,
+sattn_status sattn_plan_choose(sattn_plan *plan, bool is_open, const sattn_overrides *overrides,
                                const sattn_options *options);
 
 /* Sets `names`, a comma list. Apart from the rest since it takes longer than a short call. */

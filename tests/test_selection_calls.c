@@ -565,6 +565,69 @@ static void test_list(void **state)
     }
 }
 
+/* The list's verdicts are one way to say who comes before whom, the choice is the other: a recipe
+ * is eligible exactly where a profile that has it decides. */
+static void check_verdicts(const char *what, const sattn_attention_args *a, sattn_options options)
+{
+    sattn_recipe_list list;
+    options.profile = sattn_profile_none();
+    assert_int_equal(sattn_list_recipes(&list, SATTN_CALL_ATTENTION, a, &options), SATTN_OK);
+    const bool is_named = list.decision == SATTN_DECIDED_BY_NAME;
+    for (size_t i = 0; i < list.n; ++i) {
+        sattn_profile *const profile =
+            profile_of_one(&list.shape_class, sattn_cpu_this()->usable, &list.items[i].recipe);
+        options.profile = profile;
+        const sattn_decision decision = plan_of(a, &options).decision;
+        sattn_profile_destroy(profile);
+        if (is_named ? decision != SATTN_DECIDED_BY_NAME
+                     : (decision == SATTN_DECIDED_BY_PROFILE) !=
+                           (list.items[i].verdict == SATTN_RECIPE_ELIGIBLE)) {
+            char names[SATTN_RECIPE_TEXT];
+            sattn_recipe_print(&list.items[i].recipe, names);
+            fail_msg("%s: %s: verdict %d, decision %d", what, names, (int)list.items[i].verdict,
+                     (int)decision);
+        }
+    }
+}
+
+static void test_verdicts_are_decisions(void **state)
+{
+    (void)state;
+    const sattn_kernel *const qk = other_kernel(SATTN_OP_qk);
+    const struct {
+        const char *what;
+        sattn_options options;
+    } cases[] = {{"nothing", {0}},
+                 {"threads", {.threads = 4}},
+                 {"a cap", {.isa = "scalar"}},
+                 {"fused", {.plan = "fused"}},
+                 {"a chain", {.plan = "chain"}},
+                 {"one range", {.key_splits = 1}},
+                 {"ranges", {.key_splits = 2, .threads = 4}},
+                 {"ranges, fused", {.key_splits = 2, .plan = "fused"}},
+                 {"a range of a chain", {.key_splits = 1, .plan = "chain"}},
+                 {"a name", {.kernels = scalar_fused}},
+                 {"a name of a chain", {.kernels = "sattn_av_f32_scalar"}},
+                 {"another name of a chain", {.kernels = qk ? qk->name : NULL}},
+                 {"names of a chain", {.kernels = scalar_chain, .plan = "chain"}},
+                 {"a name of the other plan", {.kernels = scalar_fused, .plan = "chain"}},
+                 {"a name under a cap", {.kernels = "sattn_av_f32_scalar", .isa = "scalar"}},
+                 {"a name elsewhere", {.kernels = "sattn_exp_f32_scalar"}}};
+    static float scores[1];
+    static const int64_t shapes[][2] = {{1, 8000}, {40, 100}, {197, 197}};
+    for (size_t s = 0; s < COUNT(shapes); ++s)
+        for (size_t c = 0; c < COUNT(cases); ++c) {
+            sattn_attention_args a = shape_of(1, 1, shapes[s][0], shapes[s][1]);
+            check_verdicts(cases[c].what, &a, cases[c].options);
+            a.scores = scores;
+            a.scores_stride_t = shapes[s][1];
+            const bool is_refused = cases[c].options.key_splits > 1 ||
+                                    (cases[c].options.plan && cases[c].options.plan[0] == 'f');
+            if (!is_refused) /* scores, by what computes none */
+                check_verdicts(cases[c].what, &a, cases[c].options);
+        }
+}
+
 static void test_list_of_key_ranges(void **state)
 {
     (void)state;
@@ -638,6 +701,7 @@ int main(void)
         cmocka_unit_test(test_none),
         cmocka_unit_test(test_ragged),
         cmocka_unit_test(test_list),
+        cmocka_unit_test(test_verdicts_are_decisions),
         cmocka_unit_test(test_list_of_key_ranges),
         cmocka_unit_test(test_list_of_steps),
     };

@@ -45,7 +45,7 @@ sattn_dispatch_defect(profile_before_names FILE dispatch/choose.c ${calls}
 sattn_dispatch_defect(names_of_the_recipe_ignored FILE dispatch/choose.c ${calls}
   FROM [[return names_allow(overrides, recipe) ?]] TO [[return true ?]])
 sattn_dispatch_defect(profile_before_the_plan FILE dispatch/choose.c ${calls}
-  FROM [[if ((is_other && !may_change) ||]] TO [[if ((is_other && 0 * may_change) ||]])
+  FROM [[if ((is_other && !is_open) ||]] TO [[if ((is_other && 0 * is_open) ||]])
 sattn_dispatch_defect(chain_where_ranges_are_asked_for FILE dispatch/choose.c ${calls}
   FROM [[recipe->computation == SATTN_COMPUTE_CHAIN && plan->key_splits > 1)]]
   TO [[recipe->computation == SATTN_COMPUTE_CHAIN && plan->key_splits > 9)]])
@@ -75,6 +75,10 @@ sattn_dispatch_defect(ragged_by_a_chain FILE dispatch/ragged_plan.c ${calls}
 # ---- the list, and what is told of it
 sattn_dispatch_defect(ranked_kernels_alone FILE dispatch/candidates.c ${calls}
   FROM [[        if (rows[i].op == op) {]] TO [[        if (rows[i].op == op && rows[i].phases) {]])
+sattn_dispatch_defect(chain_refused_one_range FILE dispatch/candidates.c ${calls}
+  FROM [[SATTN_COMPUTE_CHAIN && r->key_splits > 1)]] TO [[SATTN_COMPUTE_CHAIN && r->key_splits > 0)]])
+sattn_dispatch_defect(open_where_a_plan_is_asked_for FILE dispatch/candidates.c ${calls}
+  FROM [[recipe->computation != r->computation && !r->is_open;]] TO [[false;]])
 sattn_dispatch_defect(chains_of_mixed_kinds FILE dispatch/candidates.c ${calls}
   FROM [[(rows[i].phases == 0) == (kernel->phases == 0))]] TO [[rows[i].phases != 0)]])
 sattn_dispatch_defect(one_recipe_twice FILE dispatch/candidates.c ${calls}
