@@ -37,8 +37,8 @@ typedef struct sattn_profile_entry {
     sattn_shape_class shape_class;
     sattn_features usable; /* what recipes were chosen from: of this CPU, or under a cap */
     const char *shape;     /* that was measured */
+    sattn_kept kept;       /* the default, and why */
     bool is_complete;      /* false: the time ended before the race did; the next run redoes it */
-    sattn_kept kept;
     bool is_tainted;       /* measured beside other work */
     double margin, spread; /* of the fastest over the next, and of their ratio; relative */
     double max_error;      /* that the run admitted, in the unit of the op; 0: any within bounds */

@@ -521,11 +521,13 @@ static void test_too_much(void **state)
     assert_null(read_text(text, most + 1, &here));
     assert_non_null(strstr(remark, "expected at most 4194304"));
     for (size_t n = 99999; n <= 100000; ++n) { /* braces and commas, and the bracket */
+        const size_t end = 3 * n + 1;
+        for (size_t i = 1; i < end; ++i)
+            text[i] = "{},"[(i - 1) % 3];
         text[0] = '[';
-        for (size_t i = 0; i < n; ++i)
-            memcpy(text + 1 + 3 * i, "{},", 3);
-        memcpy(text + 1 + 3 * n, "0]", 2);
-        assert_null(read_text(text, 3 * n + 3, &here));
+        text[end] = '0';
+        text[end + 1] = ']';
+        assert_null(read_text(text, end + 2, &here));
         assert_int_equal(strstr(remark, "more than 200000 values") != NULL, n == 100000);
     }
     text[0] = '"'; /* what stands in a text is none */

@@ -72,20 +72,21 @@ static void test_without_profile(void **state)
 {
     (void)state;
     static const int64_t shapes[][4] = {{1, 1, 1, 100}, {2, 1, 197, 197}, {1, 4, 5, 64}};
-    const sattn_options plans[] = {
-        {0}, {.plan = "chain"}, {.kernels = scalar_fused}, {.profile = sattn_profile_none()}};
+    const sattn_options nothing = {0}, chain = {.plan = "chain"}, named = {.kernels = scalar_fused},
+                        none = {.profile = sattn_profile_none()};
+    const sattn_options *const plans[] = {&nothing, &chain, &named, &none};
     for (size_t s = 0; s < COUNT(shapes); ++s)
         for (size_t p = 0; p < COUNT(plans); ++p) {
             const sattn_attention_args a =
                 shape_of(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3]);
-            sattn_explanation *const e = explain(&a, &plans[p]);
-            check(e, plan_kernels(&a, &plans[p]));
+            sattn_explanation *const e = explain(&a, plans[p]);
+            check(e, plan_kernels(&a, plans[p]));
             assert_true(e->candidates[0].is_default && e->candidates[0].is_taken);
             assert_true(isnan(e->candidates[0].time_ns) && isnan(e->candidates[0].error));
             assert_int_equal(e->candidates[0].samples, 0);
             assert_string_equal(e->profile, "");
             assert_non_null(
-                strstr(e->decision, plans[p].kernels ? "by name" : "no profile is in use"));
+                strstr(e->decision, plans[p]->kernels ? "by name" : "no profile is in use"));
             sattn_explanation_destroy(e);
         }
 }
