@@ -498,7 +498,7 @@ static void test_each_byte_changed(void **state)
     json_decref(document);
 }
 
-/* 10 MB of '[', the same behind a text with brackets, and one byte too many. */
+/* 4 MB of '[', the same behind a text with brackets, and one byte or value too many. */
 static void test_too_much(void **state)
 {
     (void)state;

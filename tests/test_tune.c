@@ -311,6 +311,7 @@ static void test_winner_has_to_hold_elsewhere(void **state)
         const sattn_tune_outcome fast = confirmed(&job, do_nothing);
         assert_string_equal(fast.kept, "");
         kept = kept || (slow.entry.taken == 0 && slow.entry.is_complete &&
+                        slow.entry.kept == SATTN_KEPT_SLOWER_ELSEWHERE &&
                         strstr(slow.kept, "slower at B=1 H=2 Tq="));
         taken = taken || (fast.entry.taken == 1 && fast.entry.is_complete);
     }
