@@ -331,6 +331,9 @@ static void test_preempted_threads(void **state)
         {{.ns = 1000, .cpu_ns = 1500, .thread_ns = 1000, .switches = 1, .threads = 2}, true},
         {{.ns = 1000, .cpu_ns = 1500, .thread_ns = 1000, .switches = 0, .threads = 2}, false},
         {{.ns = 1000, .cpu_ns = 1500, .thread_ns = 1000, .switches = -1, .threads = 2}, false},
+        {{.ns = 1000, .cpu_ns = 1500, .threads = 2, .all_work = true}, true},
+        {{.ns = 1000, .cpu_ns = 1900, .threads = 2, .all_work = true}, false},
+        {{.ns = 1000, .cpu_ns = 500, .thread_ns = 500, .threads = 1, .all_work = true}, false},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c)
         assert_int_equal(sattn_window_preempted(&cases[c].window), cases[c].preempted);

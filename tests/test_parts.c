@@ -52,6 +52,11 @@ bool sattn_team_is_built(void)
     return true;
 }
 
+int sattn_team_cpus(void)
+{
+    return THREADS;
+}
+
 const char *sattn_team_runtime(void)
 {
     return "one after the other";

@@ -30,7 +30,8 @@ sattn_window sattn_run_reference(const sattn_measure_reference *reference, int64
 {
     if (reference->prepare != NULL)
         reference->prepare(reference->context);
-    const sattn_window start = sattn_window_begin_with(reference->threads);
+    sattn_window start = sattn_window_begin_with(reference->threads);
+    start.all_work = true;
     *done = reference->run(reference->context, work);
     return sattn_window_end(start);
 }

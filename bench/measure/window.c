@@ -38,7 +38,7 @@ sattn_window sattn_window_begin_with(int threads)
 
 sattn_window sattn_window_end(sattn_window start)
 {
-    sattn_window done = {.threads = start.threads};
+    sattn_window done = {.threads = start.threads, .all_work = start.all_work};
     done.ns = sattn_now_ns() - start.ns;
     done.thread_ns = sattn_thread_cpu_ns() - start.thread_ns;
     done.cpu_ns = sattn_process_cpu_ns() - start.cpu_ns;
@@ -48,14 +48,17 @@ sattn_window sattn_window_end(sattn_window start)
 }
 
 /* Without a count of switches, time off the CPU alone says it; of several threads it says nothing,
- * since one that waits for the others may sleep. */
+ * since one that waits for the others may sleep, but where none has to wait. A thread that no CPU
+ * takes up is not switched from one. */
 bool sattn_window_preempted(const sattn_window *done)
 {
     if (done->threads <= 1)
         return done->switches != 0 &&
                (double)(done->ns - done->thread_ns) > SATTN_WINDOW_AWAY * (double)done->ns;
     const double all = (double)done->threads * (double)done->ns;
-    return done->switches > 0 && all - (double)done->cpu_ns > SATTN_WINDOW_AWAY * all;
+    const double away = all - (double)done->cpu_ns;
+    return (done->switches > 0 && away > SATTN_WINDOW_AWAY * all) ||
+           (done->all_work && away > SATTN_WINDOW_LATE * all);
 }
 
 int64_t sattn_window_charged_ns(const sattn_window *done)

@@ -13,6 +13,9 @@
 
 /* Share of a window that threads must have spent off the CPU for a preemption to matter. */
 #define SATTN_WINDOW_AWAY 0.005
+/* The same where all threads are to work all the time, but may have slept before: waking takes some
+ * time on a CPU that is free, and long on one that is not. */
+#define SATTN_WINDOW_LATE 0.1
 
 typedef struct sattn_window {
     int64_t ns;        /* wall */
@@ -21,6 +24,7 @@ typedef struct sattn_window {
     int64_t switches;  /* involuntary context switches of this thread, or where several work of
                           all threads of the process; -1: not known */
     int threads;       /* at work; 0 is 1 */
+    bool all_work;     /* each of them from its begin to its end */
 } sattn_window;
 
 sattn_window sattn_window_begin(void);

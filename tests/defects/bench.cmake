@@ -21,5 +21,7 @@ sattn_dispatch_defect(kernel_calls_rest_forgotten FILE bench/ops/kernel_calls.c 
 sattn_dispatch_defect(kernel_calls_not_done FILE bench/ops/kernel_calls.c COMMAND test_workload
   FROM [[    kernel(args);
 ]] TO [[]])
+sattn_dispatch_defect(window_of_a_thread_that_came_late FILE bench/measure/window.c COMMAND test_measure
+  FROM [[(done->all_work && ]] TO [[(done->threads > 2 && done->all_work && ]])
 sattn_dispatch_defect(measure_never_stopped FILE bench/measure/rounds.c COMMAND test_measure
   FROM [[options->is_stopped())]] TO [[!options->is_stopped())]])
