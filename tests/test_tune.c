@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_tune.c: which classes are tuned, that a kernel which is fast because it is wrong is never
- * chosen (D17), and what is kept of a profile. No check depends on how long anything takes. */
+ * chosen (D17), and how a run ends. No check depends on how long anything takes. */
 #include "bench/tune/regret.h"
 #include "bench/tune/regret_shapes.h"
 #include "bench/tune/tune_corners.h"
-#include "bench/tune/tune_store.h"
 #include "bench/verbs.h"
 #include "dispatch/override.h"
 
@@ -430,130 +429,6 @@ static void test_regret_summary(void **state)
     assert_true(fabs(without.median - 0.1) < 1e-12 && fabs(without.worst - 0.19) < 1e-12);
 }
 
-/* ---- the profile in the making */
-
-static const char profile_path[] = "test_tune_profile.json";
-
-/* An entry of `job` with two recipes, the second of them taken. */
-static sattn_tune_outcome made_outcome(const sattn_tune_job *job, bool is_complete,
-                                       double max_error)
-{
-    sattn_tune_recipes recipes;
-    char error[256];
-    sattn_tune_outcome outcome = {.rounds = 20};
-    assert_true(sattn_tune_list_recipes(job, &recipes, error, sizeof error));
-    assert_true(recipes.count >= 2);
-    sattn_tried *const tried = calloc(2, sizeof *tried);
-    assert_non_null(tried);
-    for (size_t c = 0; c < 2; ++c)
-        tried[c] = (sattn_tried){.recipe = recipes.list[c],
-                                 .time_ns = 100 - 10 * (double)c,
-                                 .time_p10_ns = 80,
-                                 .time_p90_ns = 110,
-                                 .samples = 20,
-                                 .error = 1,
-                                 .error_bound = 9,
-                                 .is_admitted = true};
-    snprintf(outcome.shape, sizeof outcome.shape, "%s", job->shape.name);
-    outcome.entry = (sattn_profile_entry){.shape_class = job->shape_class,
-                                          .usable = job->usable,
-                                          .is_complete = is_complete,
-                                          .margin = 0.1,
-                                          .spread = 0.01,
-                                          .max_error = max_error,
-                                          .n_tried = 2,
-                                          .tried = tried,
-                                          .taken = is_complete ? 1 : 0};
-    return outcome;
-}
-
-static void open_store(sattn_tune_store *store, sattn_tune_outcome *outcomes, size_t count)
-{
-    char error[512];
-    sattn_tune_options options = defaults();
-    options.out = profile_path;
-    assert_true(sattn_tune_store_open(store, &options, error, sizeof error));
-    for (size_t o = 0; o < count; ++o)
-        outcomes[o].entry.shape = outcomes[o].shape;
-    store->outcomes = outcomes;
-    store->n_outcomes = count;
-}
-
-static void write_outcome(sattn_tune_outcome outcome)
-{
-    sattn_tune_store store;
-    char error[512];
-    open_store(&store, &outcome, 1);
-    assert_true(sattn_tune_store_write(&store, error, sizeof error));
-    sattn_tune_store_close(&store);
-    sattn_tune_outcome_free(&outcome);
-}
-
-static void test_store_keeps_other_classes(void **state)
-{
-    (void)state;
-    const sattn_tune_job first = job_of("one-key"), second = job_of("vit-b32-50");
-    sattn_tune_store store;
-    remove(profile_path);
-    open_store(&store, NULL, 0);
-    assert_null(store.kept);
-    assert_string_equal(store.note, "");
-    sattn_tune_store_close(&store);
-    write_outcome(made_outcome(&first, true, 0));
-    write_outcome(made_outcome(&second, true, 0));
-    open_store(&store, NULL, 0);
-    assert_non_null(store.kept);
-    const sattn_profile_entry *const entry = sattn_tune_store_find(&store, &first, 0);
-    assert_true(entry && entry->taken == 1 && entry->is_complete && entry->n_tried == 2);
-    assert_non_null(sattn_tune_store_find(&store, &second, 0));
-    assert_null(sattn_tune_store_find(&store, &second, 3)); /* another error was admitted */
-    const sattn_tune_job other = job_of("distilbert-128");
-    assert_null(sattn_tune_store_find(&store, &other, 0));
-    sattn_tune_store_close(&store);
-}
-
-/* What is not complete takes the place of nothing that is. */
-static void test_store_keeps_what_is_complete(void **state)
-{
-    (void)state;
-    const sattn_tune_job job = job_of("one-key");
-    sattn_tune_store store;
-    remove(profile_path);
-    write_outcome(made_outcome(&job, false, 0));
-    open_store(&store, NULL, 0);
-    const sattn_profile_entry *entry = sattn_tune_store_find(&store, &job, 0);
-    assert_true(entry && !entry->is_complete);
-    sattn_tune_store_close(&store);
-    write_outcome(made_outcome(&job, true, 0));
-    write_outcome(made_outcome(&job, false, 0));
-    open_store(&store, NULL, 0);
-    entry = sattn_tune_store_find(&store, &job, 0);
-    assert_true(entry && entry->is_complete);
-    sattn_tune_store_close(&store);
-}
-
-/* A file that cannot be used is said to be replaced, and is. */
-static void test_store_replaces_what_is_stale(void **state)
-{
-    (void)state;
-    static const char text[] = "{\"identity\": {\"schema\": 1}}\n";
-    const sattn_tune_job job = job_of("one-key");
-    sattn_tune_store store;
-    FILE *const file = fopen(profile_path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
-    open_store(&store, NULL, 0);
-    assert_null(store.kept);
-    assert_string_not_equal(store.note, "");
-    sattn_tune_store_close(&store);
-    write_outcome(made_outcome(&job, true, 0));
-    open_store(&store, NULL, 0);
-    assert_non_null(store.kept);
-    assert_string_equal(store.note, "");
-    sattn_tune_store_close(&store);
-    remove(profile_path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -569,9 +444,6 @@ int main(void)
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_regret_shapes),
         cmocka_unit_test(test_regret_summary),
-        cmocka_unit_test(test_store_keeps_other_classes),
-        cmocka_unit_test(test_store_keeps_what_is_complete),
-        cmocka_unit_test(test_store_replaces_what_is_stale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,9 +139,18 @@ set(environment "")
 file(READ ${profile} text)
 string(REGEX REPLACE "\"kernel_hash\": \"[^\"]*\"" "\"kernel_hash\": \"0123456789abcdef\"" text "${text}")
 file(WRITE ${WORK}/stale.json "${text}")
-run(CODE 0 MATCHES "starting over" "kernel_hash" LACKS "from the file" ARGS tune --shape one-key --budget 20
+run(CODE 0 MATCHES "starting over" "kernel_hash" "stale.json.old now" LACKS "from the file" ARGS tune --shape one-key --budget 20
     --out ${WORK}/stale.json)
 run(CODE 0 MATCHES "from the file" LACKS "starting over" ARGS tune --shape one-key --budget 20 --out ${WORK}/stale.json)
+
+
+# ---- what is no profile is not replaced
+file(WRITE ${WORK}/notes.json "{\"mine\": 1}")
+run(CODE 2 MATCHES "is no profile" ARGS tune --shape one-key --budget 20 --out ${WORK}/notes.json)
+file(READ ${WORK}/notes.json text)
+if(NOT text STREQUAL "{\"mine\": 1}")
+  message(SEND_ERROR "a file of something else was replaced: ${text}")
+endif()
 
 # ---- what a profile is worth
 run(CODE 0 MATCHES "d-1x330-d64" "with profile" "without profile" "median" ARGS tune --verify --shape d-1x330-d64,exp-700

@@ -2,16 +2,19 @@
  *
  * tune_store.c: entries of this run stand in for those of the same class in the file, unless these
  * are complete and they are not. */
-#define _POSIX_C_SOURCE 200809L /* access */
+#define _POSIX_C_SOURCE 200809L /* stat */
 
 #include "bench/tune/tune_store.h"
 
 #include "bench/measure/clock.h"
+#include "bench/result.h"
+#include "dispatch/profile_read.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 static bool find_path(sattn_tune_store *store, const sattn_tune_options *options, char *error,
                       size_t error_size)
@@ -27,6 +30,39 @@ static bool find_path(sattn_tune_store *store, const sattn_tune_options *options
     return true;
 }
 
+/* Whether what cannot be used is a profile all the same: of another machine, build or schema. */
+static bool is_profile(const char *path)
+{
+    json_t *const document = json_load_file(path, 0, NULL);
+    const json_t *const identity = json_object_get(document, "identity");
+    const bool has_schema = json_is_integer(json_object_get(identity, "schema"));
+    json_decref(document);
+    return has_schema;
+}
+
+/* Brings `kept` and `note` up to what is in the file. False: it is none of a tuner's, so that it
+ * must not be replaced. Pipes and devices have nothing to keep. */
+static bool read_kept(sattn_tune_store *store, char *error, size_t error_size)
+{
+    struct stat facts;
+    char remark[SATTN_PROFILE_REMARK];
+    sattn_profile_destroy(store->kept);
+    store->kept = NULL;
+    store->is_stale = false;
+    if (stat(store->path, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size == 0)
+        return true;
+    if (sattn_profile_read_file(&store->kept, store->path, &store->identity, remark) == SATTN_OK)
+        return true;
+    if (!is_profile(store->path)) {
+        snprintf(error, error_size, "%.300s is no profile, so it stays as it is: %.160s",
+                 store->path, remark);
+        return false;
+    }
+    store->is_stale = true;
+    snprintf(store->note, sizeof store->note, "%.300s is not used: %.180s", store->path, remark);
+    return true;
+}
+
 bool sattn_tune_store_open(sattn_tune_store *store, const sattn_tune_options *options, char *error,
                            size_t error_size)
 {
@@ -34,9 +70,7 @@ bool sattn_tune_store_open(sattn_tune_store *store, const sattn_tune_options *op
     if (!find_path(store, options, error, error_size))
         return false;
     sattn_identity_read(&store->identity);
-    if (access(store->path, F_OK) == 0 && sattn_profile_load(&store->kept, store->path) != SATTN_OK)
-        snprintf(store->note, sizeof store->note, "%s", sattn_last_error());
-    return true;
+    return read_kept(store, error, error_size);
 }
 
 void sattn_tune_store_close(sattn_tune_store *store)
@@ -94,7 +128,28 @@ static bool is_kept(const sattn_profile_entry *kept, size_t n_kept,
     return false;
 }
 
-bool sattn_tune_store_write(sattn_tune_store *store, char *error, size_t error_size)
+static bool has_anything(const sattn_tune_store *store)
+{
+    for (size_t o = 0; o < store->n_outcomes; ++o)
+        if (has_entry(&store->outcomes[o]))
+            return true;
+    return false;
+}
+
+/* What was measured elsewhere, or by another build, may be wanted there again. */
+static bool put_aside(const sattn_tune_store *store, char *error, size_t error_size)
+{
+    char old[SATTN_PROFILE_PATH + 8];
+    snprintf(old, sizeof old, "%s.old", store->path);
+    if (rename(store->path, old) != 0) {
+        snprintf(error, error_size, "cannot rename %.300s: %s", store->path, strerror(errno));
+        return false;
+    }
+    fprintf(stderr, "simdattn tune: the profile that was there is %s now\n", old);
+    return true;
+}
+
+static bool write_entries(sattn_tune_store *store, char *error, size_t error_size)
 {
     size_t n_kept = 0, n = 0;
     const sattn_profile_entry *const kept =
@@ -112,6 +167,17 @@ bool sattn_tune_store_write(sattn_tune_store *store, char *error, size_t error_s
     const bool good =
         sattn_profile_write(&store->identity, entries, n, store->path, error, error_size);
     free(entries);
-    store->written_ns = sattn_now_ns();
     return good;
+}
+
+bool sattn_tune_store_write(sattn_tune_store *store, char *error, size_t error_size)
+{
+    if (!has_anything(store))
+        return true;
+    if (store->is_stale && !put_aside(store, error, error_size))
+        return false;
+    store->is_stale = false;
+    store->is_written = write_entries(store, error, error_size);
+    store->written_ns = sattn_now_ns();
+    return store->is_written;
 }
