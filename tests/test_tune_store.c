@@ -100,6 +100,32 @@ static void test_store_keeps_other_classes(void **state)
     sattn_tune_store_close(&store);
 }
 
+/* Two at once that have both read the file before either has written. */
+static void test_store_keeps_what_another_wrote(void **state)
+{
+    (void)state;
+    const sattn_tune_job jobs[2] = {job_of("one-key"), job_of("vit-b32-50")};
+    sattn_tune_store stores[2];
+    sattn_tune_outcome outcomes[2];
+    char error[512];
+    remove(profile_path);
+    for (int t = 0; t < 2; ++t) {
+        outcomes[t] = made_outcome(&jobs[t], true, 0);
+        open_store(&stores[t], &outcomes[t], 1);
+    }
+    for (int t = 0; t < 2; ++t)
+        assert_true(sattn_tune_store_write(&stores[t], error, sizeof error));
+    for (int t = 0; t < 2; ++t) {
+        sattn_tune_store_close(&stores[t]);
+        sattn_tune_outcome_free(&outcomes[t]);
+    }
+    open_store(&stores[0], NULL, 0);
+    for (int t = 0; t < 2; ++t)
+        assert_non_null(sattn_tune_store_find(&stores[0], &jobs[t], 0));
+    sattn_tune_store_close(&stores[0]);
+    assert_null(fopen("test_tune_profile.json.lock", "r"));
+}
+
 /* What is not complete takes the place of nothing that is. */
 static void test_store_keeps_what_is_complete(void **state)
 {
@@ -208,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_store_keeps_other_classes),
+        cmocka_unit_test(test_store_keeps_what_another_wrote),
         cmocka_unit_test(test_store_keeps_what_is_complete),
         cmocka_unit_test(test_store_puts_aside_what_is_stale),
         cmocka_unit_test(test_store_refuses_other_files),

@@ -2,7 +2,7 @@
  *
  * tune_store.c: entries of this run stand in for those of the same class in the file, unless these
  * are complete and they are not. */
-#define _POSIX_C_SOURCE 200809L /* stat */
+#define _POSIX_C_SOURCE 200809L /* fcntl, fstat, open, stat */
 
 #include "bench/tune/tune_store.h"
 
@@ -11,10 +11,12 @@
 #include "dispatch/profile_read.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool find_path(sattn_tune_store *store, const sattn_tune_options *options, char *error,
                       size_t error_size)
@@ -170,14 +172,73 @@ static bool write_entries(sattn_tune_store *store, char *error, size_t error_siz
     return good;
 }
 
+/* ---- one at a time */
+
+static void lock_path(const sattn_tune_store *store, char path[SATTN_PROFILE_PATH + 8])
+{
+    snprintf(path, SATTN_PROFILE_PATH + 8, "%s.lock", store->path);
+}
+
+static bool is_open_there(int file, const char *path)
+{
+    struct stat opened, there;
+    return fstat(file, &opened) == 0 && stat(path, &there) == 0 && opened.st_ino == there.st_ino &&
+           opened.st_dev == there.st_dev;
+}
+
+/* Waits for other tuners of the same file. Whoever had the lock has removed its file: then that
+ * says nothing any more, and another is to be made. Returns a descriptor, or -1. */
+static int lock(const sattn_tune_store *store, char *error, size_t error_size)
+{
+    char path[SATTN_PROFILE_PATH + 8];
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    lock_path(store, path);
+    for (;;) {
+        const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        int got = -1;
+        while (file >= 0 && (got = fcntl(file, F_SETLKW, &whole)) != 0 && errno == EINTR)
+            ;
+        if (got == 0 && is_open_there(file, path))
+            return file;
+        if (got != 0)
+            snprintf(error, error_size, "cannot lock %.300s: %s", path, strerror(errno));
+        if (file >= 0)
+            close(file);
+        if (got != 0)
+            return -1;
+    }
+}
+
+static void unlock(const sattn_tune_store *store, int file)
+{
+    char path[SATTN_PROFILE_PATH + 8];
+    lock_path(store, path);
+    remove(path);
+    close(file);
+}
+
+/* What is in the file may have changed since it was read. */
+static bool replace(sattn_tune_store *store, char *error, size_t error_size)
+{
+    if (!read_kept(store, error, error_size) ||
+        (store->is_stale && !put_aside(store, error, error_size)))
+        return false;
+    store->is_stale = false;
+    return write_entries(store, error, error_size);
+}
+
 bool sattn_tune_store_write(sattn_tune_store *store, char *error, size_t error_size)
 {
     if (!has_anything(store))
         return true;
-    if (store->is_stale && !put_aside(store, error, error_size))
-        return false;
-    store->is_stale = false;
-    store->is_written = write_entries(store, error, error_size);
+    if (!sattn_result_is_replaced(store->path)) { /* a pipe or device */
+        store->is_written = write_entries(store, error, error_size);
+    } else {
+        const int file = lock(store, error, error_size);
+        store->is_written = file >= 0 && replace(store, error, error_size);
+        if (file >= 0)
+            unlock(store, file);
+    }
     store->written_ns = sattn_now_ns();
     return store->is_written;
 }

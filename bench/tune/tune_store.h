@@ -29,7 +29,8 @@ void sattn_tune_store_close(sattn_tune_store *store);
 const sattn_profile_entry *sattn_tune_store_find(const sattn_tune_store *store,
                                                  const sattn_tune_job *job, double max_error);
 
-/* Writes all of it, if this run has measured anything. A profile of another machine or build is put
+/* Writes all of it, if this run has measured anything, beside what the file has by now: others may
+ * tune other classes at the same time. A profile of another machine or build is put
  * aside, which stderr is told. False: `error` says why not. */
 bool sattn_tune_store_write(sattn_tune_store *store, char *error, size_t error_size);
 

@@ -40,3 +40,5 @@ sattn_dispatch_defect(tune_other_classes_lost FILE bench/tune/tune_store.c COMMA
         entries]])
 sattn_dispatch_defect(tune_replaces_any_file FILE bench/tune/tune_store.c COMMAND test_tune_store
   FROM [[    if (!is_profile(store->path)) {]] TO [[    if (!*remark && !is_profile(store->path)) {]])
+sattn_dispatch_defect(tune_what_another_wrote_lost FILE bench/tune/tune_store.c COMMAND test_tune_store
+  FROM [[    if (!read_kept(store, error, error_size) ||]] TO [[    if (]])
