@@ -77,6 +77,8 @@ static int run_jobs(const sattn_tune_options *options, const sattn_tune_jobs *jo
                                   .places = &places,
                                   .jobs = jobs,
                                   .store = store,
+                                  .now_ns = sattn_now_ns,
+                                  .run = sattn_tune_run_job,
                                   .states = calloc(jobs->count, sizeof *session.states),
                                   .outcomes = calloc(jobs->count, sizeof *session.outcomes)};
     int code = SATTN_EXIT_FAILED;

@@ -70,7 +70,7 @@ static void add_entry(json_t *object, const sattn_profile_entry *entry,
 
 static json_t *class_object(const sattn_tune_session *session, size_t j)
 {
-    static const char *const states[] = {"not begun", "kept", "run"};
+    static const char *const states[] = {"not begun", "begun", "kept", "run"};
     const sattn_tune_job *const job = &session->jobs->jobs[j];
     const sattn_profile_entry *const entry = sattn_tune_known(session, j);
     char text[SATTN_CLASS_TEXT];

@@ -42,3 +42,9 @@ sattn_dispatch_defect(tune_replaces_any_file FILE bench/tune/tune_store.c COMMAN
   FROM [[    if (!is_profile(store->path)) {]] TO [[    if (!*remark && !is_profile(store->path)) {]])
 sattn_dispatch_defect(tune_what_another_wrote_lost FILE bench/tune/tune_store.c COMMAND test_tune_store
   FROM [[    if (!read_kept(store, error, error_size) ||]] TO [[    if (]])
+
+set(run FILE bench/tune/tune_run.c COMMAND test_tune_run)
+sattn_dispatch_defect(tune_little_of_each_class ${run}
+  FROM [[    return even > wanted ? even : wanted;]] TO [[    return even < wanted ? even : wanted;]])
+sattn_dispatch_defect(tune_begins_with_the_same ${run}
+  FROM [[(session->states[j] == SATTN_TUNE_BEGUN) != is_begun)]] TO [[is_begun)]])
