@@ -215,11 +215,18 @@ static void with_fakes(const sattn_tune_job *job, sattn_tune_recipes *recipes, s
     }
 }
 
+/* Time that does not pass: all are judged, however slow the machine. */
+static int64_t standing(void)
+{
+    return 0;
+}
+
 static sattn_tune_outcome tune(const sattn_tune_job *job, const sattn_tune_recipes *recipes,
                                size_t count, double max_error)
 {
     sattn_tune_outcome outcome;
-    const sattn_tune_setting setting = {.seconds = 0.02, .max_error = max_error, .seed = 1};
+    const sattn_tune_setting setting = {
+        .seconds = 0.02, .max_error = max_error, .seed = 1, .now_ns = standing};
     sattn_tune_run(job, recipes->list, count, &setting, &outcome);
     return outcome;
 }
@@ -350,20 +357,60 @@ static bool always(void)
     return true;
 }
 
-/* Stopped before the first round: a tie, and not complete. */
+static int n_calls;
+
+static void count_call(const sattn_fused_args *args)
+{
+    ++n_calls;
+    real_kernel->fn.fused(args);
+}
+
+static sattn_tune_outcome tune_counted(const sattn_tune_setting *setting)
+{
+    const sattn_tune_job job = job_of("vit-b32-50");
+    sattn_kernel fake = {
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_counted", .fn = {.fused = count_call}};
+    sattn_tune_recipes recipes;
+    sattn_tune_outcome outcome;
+    with_fakes(&job, &recipes, &fake, 1);
+    recipes.list[1].rest_kernel = recipes.list[0].rest_kernel;
+    n_calls = 0;
+    sattn_tune_run(&job, recipes.list, 2, setting, &outcome);
+    return outcome;
+}
+
+/* Stopped at once: nothing is called any more, and the class is not complete. */
 static void test_stopped(void **state)
 {
     (void)state;
-    const sattn_tune_job job = job_of("vit-b32-50");
-    sattn_tune_recipes recipes;
-    sattn_tune_outcome outcome;
-    char error[256];
     const sattn_tune_setting setting = {.seconds = 60, .is_stopped = always};
-    assert_true(sattn_tune_list_recipes(&job, &recipes, error, sizeof error));
-    sattn_tune_run(&job, recipes.list, recipes.count, &setting, &outcome);
+    sattn_tune_outcome outcome = tune_counted(&setting);
     assert_string_equal(outcome.error, "");
     assert_true(!outcome.entry.is_complete && outcome.entry.taken == 0 && outcome.rounds == 0);
+    assert_int_equal(n_calls, 0);
     sattn_tune_outcome_free(&outcome);
+}
+
+static int64_t fake_ns, tick_ns;
+
+static int64_t ticking(void)
+{
+    return fake_ns += tick_ns;
+}
+
+/* Judging candidates ends when their time does, whatever it is that takes long. */
+static void test_out_of_time(void **state)
+{
+    (void)state;
+    const sattn_tune_setting setting = {.seconds = 1, .now_ns = ticking};
+    for (tick_ns = 1100000000; tick_ns > 100000000; tick_ns /= 2) {
+        sattn_tune_outcome outcome = tune_counted(&setting);
+        assert_string_equal(outcome.error, "");
+        assert_false(outcome.failed);
+        assert_true(!outcome.entry.is_complete && outcome.rounds == 0);
+        assert_int_equal(outcome.notes[1].verdict, SATTN_TUNE_PENDING);
+        sattn_tune_outcome_free(&outcome);
+    }
 }
 
 /* ---- shapes of --verify */
@@ -442,6 +489,7 @@ int main(void)
         cmocka_unit_test(test_winner_has_to_hold_elsewhere),
         cmocka_unit_test(test_max_error),
         cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_out_of_time),
         cmocka_unit_test(test_regret_shapes),
         cmocka_unit_test(test_regret_summary),
     };

@@ -20,6 +20,15 @@ static const double long_for_scalar_ns = 1e6, long_for_autovec_ns = 1e7;
 /* First calls of a candidate may take so long in any case, and longer ones are not made again. */
 static const double least_probing_ns = 1e5, most_probing_ns = 2e7;
 
+/* Whether to leave off, now that the limits are reached. */
+static bool is_cut(sattn_tune_field *field)
+{
+    const sattn_tune_limits *const limits = &field->limits;
+    field->is_cut = field->is_cut || (limits->is_stopped && limits->is_stopped()) ||
+                    (limits->now_ns && limits->now_ns() >= limits->deadline_ns);
+    return field->is_cut;
+}
+
 static void reject(sattn_tune_candidate *candidate, const char *what, const char *why)
 {
     candidate->verdict = SATTN_TUNE_REJECTED;
@@ -114,7 +123,7 @@ static void probe(sattn_tune_field *field, sattn_tune_candidate *candidate, doub
         const double ns = (double)(sattn_now_ns() - begin);
         candidate->probe_ns[candidate->n_probes++] = ns;
         candidate->probing_ns += ns;
-    } while (goes_on(field, candidate));
+    } while (goes_on(field, candidate) && !is_cut(field));
     qsort(candidate->probe_ns, (size_t)candidate->n_probes, sizeof *candidate->probe_ns, by_number);
 }
 
@@ -150,14 +159,14 @@ static void verify_corner(const sattn_tune_field *field, const sattn_workload *c
 }
 
 /* Everything that an oracle has to say of a candidate. */
-static void verify(const sattn_tune_field *field, const sattn_workload *corners,
+static void verify(sattn_tune_field *field, const sattn_workload *corners,
                    sattn_tune_candidate *candidate, double max_error)
 {
     verify_timed(candidate);
-    for (int corner = 0; corner < SATTN_TUNE_CORNERS; ++corner)
+    for (int corner = 0; corner < SATTN_TUNE_CORNERS && !is_cut(field); ++corner)
         if (candidate->verdict == SATTN_TUNE_PENDING && corners[corner].arena)
             verify_corner(field, &corners[corner], candidate);
-    if (candidate->verdict != SATTN_TUNE_PENDING)
+    if (candidate->verdict != SATTN_TUNE_PENDING || field->is_cut)
         return;
     const double error = candidate->verified.worst_error;
     candidate->verdict = SATTN_TUNE_ADMITTED;
@@ -212,15 +221,15 @@ bool sattn_tune_admit(sattn_tune_field *field, double max_error)
     sattn_workload corners[SATTN_TUNE_CORNERS];
     const sattn_tune_candidate *fastest = NULL;
     const bool good = open_corners(field->job, corners);
-    for (size_t c = 0; good && c < field->count; ++c) {
+    for (size_t c = 0; good && c < field->count; ++c)
         sattn_verify_result_init(&field->list[c].verified);
+    for (size_t c = 0; good && c < field->count && !is_cut(field); ++c)
         probe(field, &field->list[c], max_error);
-    }
-    if (good && field->count > 0 && field->list[0].verdict == SATTN_TUNE_PENDING)
+    if (good && !is_cut(field) && field->list[0].verdict == SATTN_TUNE_PENDING)
         verify(field, corners, &field->list[0], max_error); /* the default, however slow */
     if (good && field->list[0].verdict == SATTN_TUNE_ADMITTED)
         fastest = &field->list[0];
-    for (sattn_tune_candidate *next; good && (next = next_pending(field));) {
+    for (sattn_tune_candidate *next; good && !is_cut(field) && (next = next_pending(field));) {
         if (!is_too_slow(next, fastest))
             verify(field, corners, next, max_error);
         if (next->verdict == SATTN_TUNE_ADMITTED &&

@@ -37,6 +37,13 @@ typedef struct sattn_tune_candidate {
     sattn_bench_call call; /* on the shape that is timed; open unless it is out */
 } sattn_tune_candidate;
 
+/* When to leave off. All 0: never. */
+typedef struct sattn_tune_limits {
+    int64_t (*now_ns)(void);
+    int64_t deadline_ns;
+    bool (*is_stopped)(void);
+} sattn_tune_limits;
+
 typedef struct sattn_tune_field {
     const sattn_tune_job *job;
     sattn_tune_candidate *list; /* the default first */
@@ -45,6 +52,8 @@ typedef struct sattn_tune_field {
     sattn_attention_args args; /* the part of it that is timed */
     int64_t cursor;
     char part[64]; /* "2 of 32 heads", or "" */
+    sattn_tune_limits limits;
+    bool is_cut; /* it was left off: some candidates are pending */
 } sattn_tune_field;
 
 /* Makes the shape's tensors and a candidate of each recipe, the first of them the default. False:
@@ -57,7 +66,8 @@ bool sattn_tune_field_open(sattn_tune_field *field, const sattn_tune_job *job,
 bool sattn_tune_open_workload(sattn_workload *workload, const sattn_bench_task *task,
                               const sattn_shape *shape, char *error, size_t error_size);
 
-/* Gives every candidate its verdict. max_error as in the options. False: no memory for a corner. */
+/* Gives every candidate its verdict, unless the field's limits cut it short. max_error as in the
+ * options. False: no memory for a corner. */
 bool sattn_tune_admit(sattn_tune_field *field, double max_error);
 
 /* Admits all of them: they have been verified on other shapes of the class. False: one is refused.

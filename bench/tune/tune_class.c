@@ -14,8 +14,8 @@
 
 static const double window_ns = 0.4e6;
 
-/* Of the time of a class, however long it took to verify its candidates. */
-static const double least_race = 0.4;
+/* Of what verifying its candidates leaves of the time of a class; the rest is for other shapes. */
+static const double race_share = 0.6;
 
 /* ---- the race */
 
@@ -220,11 +220,32 @@ static void name_shape(const sattn_tune_job *job, const char *part, sattn_tune_o
              *part ? ")" : "");
 }
 
+static double left_s(const sattn_tune_limits *limits)
+{
+    return (double)(limits->deadline_ns - limits->now_ns()) * 1e-9;
+}
+
+/* The race, and what others of the class say to its winner. */
+static void race_in_time(sattn_tune_field *field, const sattn_tune_setting *setting,
+                         sattn_tried *tried, sattn_tune_outcome *outcome)
+{
+    const sattn_tune_job *const job = field->job;
+    const sattn_tune_limits limits = field->limits;
+    sattn_tune_setting rest = *setting;
+    rest.seconds = race_share * left_s(&limits);
+    race_admitted(field, &rest, tried, outcome);
+    sattn_tune_field_close(field); /* before others take as much memory */
+    rest.seconds = left_s(&limits);
+    sattn_tune_confirm(job, &rest, outcome);
+}
+
 void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size_t count,
                     const sattn_tune_setting *setting, sattn_tune_outcome *outcome)
 {
-    const int64_t begin = sattn_now_ns();
+    sattn_tune_limits limits = {.now_ns = setting->now_ns ? setting->now_ns : sattn_now_ns,
+                                .is_stopped = setting->is_stopped};
     sattn_tune_field field = {0};
+    limits.deadline_ns = limits.now_ns() + (int64_t)(setting->seconds * 1e9);
     *outcome = (sattn_tune_outcome){0};
     if (!open_outcome(outcome, job, count)) {
         snprintf(outcome->error, sizeof outcome->error, "out of memory");
@@ -234,16 +255,13 @@ void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size
     outcome->entry.max_error = setting->max_error;
     if (sattn_tune_field_open(&field, job, recipes, count, outcome->error, sizeof outcome->error)) {
         name_shape(job, field.part, outcome);
+        field.limits = limits;
         if (sattn_tune_admit(&field, setting->max_error)) {
             fill_verdicts(&field, tried, outcome);
             outcome->failed =
                 field.list[0].verdict == SATTN_TUNE_REJECTED && field.list[0].verified.n_failed > 0;
-            sattn_tune_setting rest = *setting;
-            rest.seconds -= (double)(sattn_now_ns() - begin) * 1e-9;
-            rest.seconds = fmax(rest.seconds, least_race * setting->seconds);
-            race_admitted(&field, &rest, tried, outcome);
-            sattn_tune_field_close(&field);
-            sattn_tune_confirm(job, setting, outcome);
+            if (!field.is_cut)
+                race_in_time(&field, setting, tried, outcome);
         } else {
             snprintf(outcome->error, sizeof outcome->error, "out of memory");
         }

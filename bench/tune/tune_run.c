@@ -13,7 +13,7 @@
  * much: of a short run some classes come to an end, and not a little of each. The second is for
  * those that the first was too short for. */
 enum { PASSES = 2 };
-static const double wanted_share_s[PASSES] = {0.75, 4};
+static const double wanted_share_s[PASSES] = {1.2, 6};
 
 /* A file is written no more often than this. */
 #define WRITE_NS INT64_C(2000000000)

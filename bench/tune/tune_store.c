@@ -106,7 +106,7 @@ const sattn_profile_entry *sattn_tune_store_find(const sattn_tune_store *store,
 
 static bool has_entry(const sattn_tune_outcome *outcome)
 {
-    return outcome->entry.n_tried > 0 && !*outcome->error && outcome->rounds > 0;
+    return outcome->entry.n_tried > 0 && !*outcome->error;
 }
 
 /* What stands in the place of an entry of the file: that of this run, if it is as good. */
@@ -114,9 +114,10 @@ static const sattn_profile_entry *replacement_of(const sattn_tune_store *store,
                                                  const sattn_profile_entry *kept)
 {
     for (size_t o = 0; o < store->n_outcomes; ++o) {
-        const sattn_profile_entry *const entry = &store->outcomes[o].entry;
-        if (has_entry(&store->outcomes[o]) && is_of(kept, &entry->shape_class, entry->usable))
-            return entry->is_complete || !kept->is_complete ? entry : kept;
+        const sattn_tune_outcome *const outcome = &store->outcomes[o];
+        const sattn_profile_entry *const entry = &outcome->entry;
+        if (has_entry(outcome) && is_of(kept, &entry->shape_class, entry->usable))
+            return entry->is_complete || (!kept->is_complete && outcome->rounds > 0) ? entry : kept;
     }
     return kept;
 }
@@ -130,10 +131,12 @@ static bool is_kept(const sattn_profile_entry *kept, size_t n_kept,
     return false;
 }
 
+/* What was only begun, which the next run is to know, is no reason to put a profile aside. */
 static bool has_anything(const sattn_tune_store *store)
 {
     for (size_t o = 0; o < store->n_outcomes; ++o)
-        if (has_entry(&store->outcomes[o]))
+        if (has_entry(&store->outcomes[o]) &&
+            (store->outcomes[o].entry.is_complete || !store->is_stale))
             return true;
     return false;
 }

@@ -28,12 +28,16 @@ sattn_dispatch_defect(tune_wrong_is_admitted ${admit}
   FROM [[    else if (!sattn_verify_passed(&candidate->verified))]] TO [[    else if (*why)]])
 sattn_dispatch_defect(tune_max_error_ignored ${admit}
   FROM [[if (max_error > 0 && !(error <= max_error)) {]] TO [[if (max_error < 0 && error > 0) {]])
+sattn_dispatch_defect(tune_judges_without_end ${admit}
+  FROM [[(limits->now_ns && limits->now_ns() >= limits->deadline_ns)]] TO [[limits->deadline_ns < 0]])
+sattn_dispatch_defect(tune_judges_after_a_signal ${admit}
+  FROM [[(limits->is_stopped && limits->is_stopped())]] TO [[limits->deadline_ns < 0]])
 sattn_dispatch_defect(tune_one_shape_decides FILE bench/tune/tune_confirm.c COMMAND test_tune
   FROM [[which < SATTN_TUNE_INSIDE; ++which]] TO [[which < 0; ++which]])
 sattn_dispatch_defect(tune_even_corners FILE bench/tune/tune_corners.c COMMAND test_tune
   FROM [[((int64_t)1 << log2) - 1;]] TO [[((int64_t)1 << log2);]])
 sattn_dispatch_defect(tune_unfinished_replaces_finished FILE bench/tune/tune_store.c COMMAND test_tune_store
-  FROM [[return entry->is_complete || !kept->is_complete ? entry : kept;]] TO [[return entry;]])
+  FROM [[return entry->is_complete || (!kept->is_complete && outcome->rounds > 0) ? entry : kept;]] TO [[return entry;]])
 sattn_dispatch_defect(tune_other_classes_lost FILE bench/tune/tune_store.c COMMAND test_tune_store
   FROM [[for (size_t k = 0; k < n_kept; ++k)
         entries]] TO [[for (size_t k = 0; k < 0 * n_kept; ++k)
