@@ -275,6 +275,72 @@ static void test_wrong_kernel_is_never_chosen(void **state)
     }
 }
 
+/* ---- first calls */
+
+/* Nanoseconds of a call: of the default, and of the one fake in its first calls, then in all. */
+static struct {
+    double standard, fake;
+    double first[2];
+    bool is_tainted; /* the first two */
+    int n;
+} cost;
+
+static bool was_fake;
+
+static void note_fake(const sattn_fused_args *args)
+{
+    was_fake = true;
+    real_kernel->fn.fused(args);
+}
+
+static sattn_race_window time_by_cost(const sattn_measure_candidate *measured, int64_t calls)
+{
+    was_fake = false;
+    for (int64_t call = 0; call < calls; ++call)
+        measured->call(measured->context);
+    if (!was_fake)
+        return (sattn_race_window){.ns = cost.standard};
+    const int n = cost.n++;
+    return (sattn_race_window){.ns = n < 2 && cost.first[n] > 0 ? cost.first[n] : cost.fake,
+                               .is_tainted = n < 2 && cost.is_tainted};
+}
+
+static void check_first_calls(sattn_tune_verdict verdict, int most_probes)
+{
+    const sattn_tune_job job = job_of("vit-b32-50");
+    sattn_kernel fake = {
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_fake", .fn = {.fused = note_fake}};
+    const sattn_tune_setting setting = {
+        .seconds = 1, .seed = 1, .now_ns = standing, .time = time_by_cost};
+    sattn_tune_recipes recipes;
+    sattn_tune_outcome outcome;
+    with_fakes(&job, &recipes, &fake, 1);
+    recipes.list[1].rest_kernel = recipes.list[0].rest_kernel;
+    sattn_tune_run(&job, recipes.list, 2, &setting, &outcome);
+    assert_string_equal(outcome.error, "");
+    assert_int_equal(outcome.notes[1].verdict, verdict);
+    if (verdict == SATTN_TUNE_TOO_SLOW)
+        assert_true(outcome.entry.tried[1].samples >= 2 &&
+                    outcome.entry.tried[1].samples <= most_probes);
+    sattn_tune_outcome_free(&outcome);
+}
+
+/* One unlucky call sets nothing aside, nor do preempted ones; what is slow each time is. */
+static void test_unlucky_first_call(void **state)
+{
+    (void)state;
+    cost.n = 0, cost.standard = cost.fake = 65e3, cost.first[0] = 744e3;
+    check_first_calls(SATTN_TUNE_ADMITTED, 0);
+    cost.n = 0, cost.first[1] = 200e3;
+    check_first_calls(SATTN_TUNE_ADMITTED, 0);
+    cost.n = 0, cost.first[0] = cost.first[1] = 744e3, cost.is_tainted = true;
+    check_first_calls(SATTN_TUNE_ADMITTED, 0);
+    cost.n = 0, cost.first[0] = cost.first[1] = 0, cost.is_tainted = false, cost.fake = 744e3;
+    check_first_calls(SATTN_TUNE_TOO_SLOW, 2);
+    cost.n = 0, cost.fake = 130e3;
+    check_first_calls(SATTN_TUNE_TOO_SLOW, SATTN_TUNE_PROBES);
+}
+
 /* ---- the rest of a class */
 
 static void run_twice(const sattn_fused_args *args)
@@ -486,6 +552,7 @@ int main(void)
         cmocka_unit_test(test_inside),
         cmocka_unit_test(test_only_what_is_asked_for),
         cmocka_unit_test(test_wrong_kernel_is_never_chosen),
+        cmocka_unit_test(test_unlucky_first_call),
         cmocka_unit_test(test_winner_has_to_hold_elsewhere),
         cmocka_unit_test(test_max_error),
         cmocka_unit_test(test_stopped),

@@ -6,11 +6,14 @@
  * class. A recipe is admitted where its results are right, and as exact as the run wants them, on
  * the shape that is timed and at the corners of the class: a kernel that is fast because it leaves
  * something out is in no race (case D17). An oracle takes far longer than a call, so a few calls
- * come first, and what is much slower than the fastest that is admitted need not be verified. */
+ * come first, and what is much slower than the fastest that is admitted need not be verified; but
+ * one call may be unlucky, so a single one tells nothing. */
 #ifndef SATTN_BENCH_TUNE_TUNE_CANDIDATES_H
 #define SATTN_BENCH_TUNE_TUNE_CANDIDATES_H
 
 #include "bench/bench_call.h"
+#include "bench/measure/calls.h"
+#include "bench/tune/race.h"
 #include "bench/tune/tune_jobs.h"
 #include "bench/verify/compare.h"
 #include "dispatch/recipe.h"
@@ -37,6 +40,12 @@ typedef struct sattn_tune_candidate {
     sattn_bench_call call; /* on the shape that is timed; open unless it is out */
 } sattn_tune_candidate;
 
+/* The time of one of so many calls. */
+typedef sattn_race_window sattn_tune_time(const sattn_measure_candidate *measured, int64_t calls);
+
+/* That of this machine's clock. */
+sattn_tune_time sattn_tune_time_calls;
+
 /* When to leave off. All 0: never. */
 typedef struct sattn_tune_limits {
     int64_t (*now_ns)(void);
@@ -53,7 +62,8 @@ typedef struct sattn_tune_field {
     int64_t cursor;
     char part[64]; /* "2 of 32 heads", or "" */
     sattn_tune_limits limits;
-    bool is_cut; /* it was left off: some candidates are pending */
+    bool is_cut;           /* it was left off: some candidates are pending */
+    sattn_tune_time *time; /* sattn_tune_time_calls, but in tests */
 } sattn_tune_field;
 
 /* Makes the shape's tensors and a candidate of each recipe, the first of them the default. False:

@@ -29,7 +29,16 @@ typedef struct track {
     runner *runners;
     sattn_outside outside;
     sattn_crew *crew;
+    int64_t (*now_ns)(void);
+    sattn_tune_time *time;
 } track;
+
+sattn_race_window sattn_tune_time_calls(const sattn_measure_candidate *measured, int64_t calls)
+{
+    const sattn_window done = sattn_run_calls(measured, calls);
+    return (sattn_race_window){.ns = (double)sattn_window_charged_ns(&done) / (double)calls,
+                               .is_tainted = sattn_window_preempted(&done) || done.ns <= 0};
+}
 
 static void gather_crew(void *context)
 {
@@ -40,20 +49,18 @@ static void gather_crew(void *context)
 
 static sattn_race_window time_window(void *context, size_t candidate)
 {
-    const runner *const r = &((track *)context)->runners[candidate];
+    const track *const t = context;
+    const runner *const r = &t->runners[candidate];
     sattn_prepare_calls(&r->measured);
     /* A few short calls would show what the other candidates left in the caches. */
     if (r->calls > 1)
         sattn_run_calls(&r->measured, 1);
-    const sattn_window done = sattn_run_calls(&r->measured, r->calls);
-    return (sattn_race_window){.ns = (double)sattn_window_charged_ns(&done) / (double)r->calls,
-                               .is_tainted = sattn_window_preempted(&done) || done.ns <= 0};
+    return t->time(&r->measured, r->calls);
 }
 
 static double now_ns(void *context)
 {
-    (void)context;
-    return (double)sattn_now_ns();
+    return (double)((const track *)context)->now_ns();
 }
 
 static bool was_disturbed(void *context)
@@ -87,16 +94,19 @@ static size_t line_up(sattn_tune_field *field, track *t, int *ranks, int *lane_o
 bool sattn_tune_race(sattn_tune_field *field, size_t incumbent, const sattn_tune_setting *setting,
                      int *lane_of, sattn_race_result *result)
 {
-    track t = {.runners = calloc(field->count, sizeof *t.runners), .crew = setting->crew};
+    track t = {.runners = calloc(field->count, sizeof *t.runners),
+               .crew = setting->crew,
+               .now_ns = setting->now_ns ? setting->now_ns : sattn_now_ns,
+               .time = setting->time ? setting->time : sattn_tune_time_calls};
     int *const ranks = calloc(field->count, sizeof *ranks);
     bool good = t.runners && ranks;
     if (good) {
-        const double begin = now_ns(NULL);
+        const double begin = now_ns(&t);
         const size_t n = line_up(field, &t, ranks, lane_of);
         sattn_outside_begin(&t.outside);
         const sattn_race_track on_clock = {.time = time_window,
                                            .now_ns = now_ns,
-                                           .was_disturbed = was_disturbed,
+                                           .was_disturbed = setting->time ? NULL : was_disturbed,
                                            .is_stopped = setting->is_stopped,
                                            .context = &t};
         const sattn_race_options options = {.n_candidates = n,
@@ -104,7 +114,7 @@ bool sattn_tune_race(sattn_tune_field *field, size_t incumbent, const sattn_tune
                                             .ranks = ranks,
                                             .seed = setting->seed,
                                             .budget_ns =
-                                                setting->seconds * 1e9 - (now_ns(NULL) - begin)};
+                                                setting->seconds * 1e9 - (now_ns(&t) - begin)};
         good = sattn_race_run(&on_clock, &options, result);
     }
     free(t.runners);
@@ -256,6 +266,8 @@ void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size
     if (sattn_tune_field_open(&field, job, recipes, count, outcome->error, sizeof outcome->error)) {
         name_shape(job, field.part, outcome);
         field.limits = limits;
+        if (setting->time)
+            field.time = setting->time;
         if (sattn_tune_admit(&field, setting->max_error)) {
             fill_verdicts(&field, tried, outcome);
             outcome->failed =

@@ -16,7 +16,10 @@ typedef struct sattn_tune_setting {
     uint64_t seed;
     sattn_crew *crew;
     bool (*is_stopped)(void);
-    int64_t (*now_ns)(void); /* NULL: sattn_now_ns */
+    /* NULL: this machine's clock. Tests have one of their own, which nothing from outside disturbs.
+     */
+    int64_t (*now_ns)(void);
+    sattn_tune_time *time;
 } sattn_tune_setting;
 
 /* What a report says of a candidate beside its entry in a profile. */

@@ -28,6 +28,10 @@ sattn_dispatch_defect(tune_wrong_is_admitted ${admit}
   FROM [[    else if (!sattn_verify_passed(&candidate->verified))]] TO [[    else if (*why)]])
 sattn_dispatch_defect(tune_max_error_ignored ${admit}
   FROM [[if (max_error > 0 && !(error <= max_error)) {]] TO [[if (max_error < 0 && error > 0) {]])
+sattn_dispatch_defect(tune_one_slow_call_decides ${admit}
+  FROM [[HOPELESS_PROBES = 2,]] TO [[HOPELESS_PROBES = 1,]])
+sattn_dispatch_defect(tune_preempted_call_decides ${admit}
+  FROM [[if (!window.is_tainted || ++n_tainted]] TO [[if (n_tainted >= 0 || ++n_tainted]])
 sattn_dispatch_defect(tune_judges_without_end ${admit}
   FROM [[(limits->now_ns && limits->now_ns() >= limits->deadline_ns)]] TO [[limits->deadline_ns < 0]])
 sattn_dispatch_defect(tune_judges_after_a_signal ${admit}
