@@ -45,10 +45,10 @@ static const char help_text[] =
     "that\n"
     "are complete in a profile of this machine, build and --max-error are kept.\n"
     "\n"
-    "Exit codes: 0 good, 1 a default kernel is wrong or the profile cannot be written, 2 wrong "
-    "usage,\n"
-    "3 nothing matched or there is no profile to verify, 128 and the signal's number if "
-    "interrupted.\n";
+    "Exit codes: 0 good, 1 a default kernel is wrong or refused, a class could not be tuned, or "
+    "the\n"
+    "profile cannot be written, 2 wrong usage, 3 nothing matched, nothing was exact enough for\n"
+    "--max-error, or there is no profile to verify, 128 and the signal's number if interrupted.\n";
 
 void sattn_tune_help(void)
 {

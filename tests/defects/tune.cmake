@@ -56,3 +56,5 @@ sattn_dispatch_defect(tune_little_of_each_class ${run}
   FROM [[    return even > wanted ? even : wanted;]] TO [[    return even < wanted ? even : wanted;]])
 sattn_dispatch_defect(tune_begins_with_the_same ${run}
   FROM [[(session->states[j] == SATTN_TUNE_BEGUN) != is_begun)]] TO [[is_begun)]])
+sattn_dispatch_defect(tune_errors_are_good ${run}
+  FROM [[(*outcome->error && !outcome->is_none_admitted))]] TO [[(*outcome->error && outcome->is_none_admitted && outcome->failed))]])
