@@ -20,7 +20,7 @@ static const char help_text[] =
     "  --budget SECONDS  time for all of it (default: 60)\n"
     "  --max-error E     take only what is measured to stay within this error, in the unit of the "
     "op\n"
-    "                    (docs/numerics.md), beside its bound\n"
+    "                    (docs/numerics.md), beside its bound; other choices for these classes go\n"
     "  --op NAMES        fused (whole attentions, in whatever way), qk, softmax, av, exp, tanh\n"
     "  --shape NAMES     the classes of these shapes alone (see --list)\n"
     "  --threads NAMES   numbers of threads that calls may use, such as 1,2 (default: 1)\n"

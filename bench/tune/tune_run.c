@@ -177,6 +177,8 @@ int sattn_tune_session_run(sattn_tune_session *session,
     session->begin_ns = session->now_ns();
     session->store->outcomes = session->outcomes;
     session->store->n_outcomes = session->jobs->count;
+    session->store->jobs = session->jobs;
+    session->store->max_error = session->options->max_error;
     session->store->written_ns = sattn_now_ns();
     sattn_progress_begin(&session->line);
     find_kept(session, show);
