@@ -204,13 +204,15 @@ if(shell)
 
   # ---- two at once, again and again: each time the file is whole, and has what both have found
   set(file ${WORK}/both.json)
+  set(both [[
+"$1" tune --shape one-key --fresh --budget 20 --out "$2" &
+"$1" tune --shape array-64 --fresh --budget 20 --out "$2" && wait $!
+]])
   foreach(time RANGE 1 5)
     file(REMOVE ${file})
-    execute_process(COMMAND ${PROGRAM} tune --shape one-key --fresh --budget 20 --out ${file}
-                    COMMAND ${PROGRAM} tune --shape array-64 --fresh --budget 20 --out ${file}
-                    RESULTS_VARIABLE codes OUTPUT_QUIET ERROR_VARIABLE err)
-    if(NOT codes STREQUAL "0;0")
-      message(SEND_ERROR "two tuners at once: ${codes}\n${err}")
+    execute_process(COMMAND ${shell} -c "${both}" sh ${PROGRAM} ${file} RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE err)
+    if(NOT code EQUAL 0)
+      message(SEND_ERROR "two tuners at once: ${code}\n${err}")
     endif()
     count_entries(entries ${file})
     if(NOT entries EQUAL 3) # array-64 is of two classes
