@@ -77,7 +77,7 @@ static size_t index_of(const sattn_recipe_list *list, const sattn_recipe *recipe
     return index;
 }
 
-/* Adds a recipe that the list does not have; returns where it is. */
+/* Adds a recipe that the list does not have, if it is not full; returns where it is. */
 static size_t add(sattn_recipe_list *list, const request *r, const sattn_recipe *recipe)
 {
     const size_t index = index_of(list, recipe);
@@ -149,6 +149,7 @@ static void add_splits(sattn_recipe_list *list, const request *r, const sattn_pl
     }
 }
 
+/* Last, since a list that is full leaves the others out. */
 static void add_tried(sattn_recipe_list *list, const request *r)
 {
     const sattn_profile_entry *const entry =
@@ -188,9 +189,10 @@ static sattn_status begin(sattn_recipe_list *list, request *r, sattn_plan *plan,
     r->has_scores = plan->args.scores;
     r->key_splits = without.key_splits;
     list->n = 0;
+    list->asked_splits =
+        r->key_splits > 0 ? (int)sattn_splits_asked(plan->args.n_k, r->key_splits) : 0;
     list->phase = plan->phase;
-    list->shape_class =
-        sattn_class_of(&plan->args, plan->computation, sattn_threads_asked(options));
+    list->shape_class = sattn_plan_class(plan, options);
     const sattn_recipe recipe = recipe_of(plan);
     r->named = named_for(&recipe, r->overrides);
     add(list, r, &recipe);
@@ -221,13 +223,13 @@ sattn_status sattn_list_recipes(sattn_recipe_list *list, sattn_call call,
         add_splits(list, &r, &plan, options);
         add_chains(list, &r);
     }
-    add_tried(list, &r);
     status = make_plan(&plan, r.computation, args, options);
     if (status != SATTN_OK)
         return status;
     const sattn_recipe taken = recipe_of(&plan);
     list->taken = add(list, &r, &taken);
     list->decision = plan.decision;
+    add_tried(list, &r);
     return SATTN_OK;
 }
 
@@ -247,12 +249,13 @@ sattn_status sattn_list_array_recipes(sattn_recipe_list *list, sattn_op op, int6
     if (status != SATTN_OK)
         return status;
     list->n = 0;
+    list->asked_splits = 0;
     list->phase = SATTN_PHASE_PREFILL;
     list->shape_class = sattn_class_of_array(op, n, sattn_threads_asked(options));
     add(list, &r, &first);
     add_single(list, &r, op, SATTN_COMPUTE_ARRAY);
-    add_tried(list, &r);
     list->taken = add(list, &r, &taken);
+    add_tried(list, &r);
     return SATTN_OK;
 }
 

@@ -24,7 +24,9 @@ typedef struct sattn_judged_recipe {
     const sattn_kernel *kernel; /* the one that the verdict is about, or NULL */
 } sattn_judged_recipe;
 
-enum { SATTN_RECIPES_MAX = SATTN_KERNEL_COUNT + 32 };
+/* Each kernel of an op or one chain of each, key ranges by powers of two, and what a profile has.
+ */
+enum { SATTN_RECIPES_MAX = SATTN_KERNEL_COUNT + 32 + SATTN_TRIED_MAX };
 
 typedef struct sattn_recipe_list {
     sattn_shape_class shape_class;
@@ -32,8 +34,9 @@ typedef struct sattn_recipe_list {
     sattn_overrides overrides;
     size_t n;
     sattn_judged_recipe items[SATTN_RECIPES_MAX]; /* the default first; no two equal */
-    size_t taken;                                 /* which of them the call runs */
-    sattn_decision decision;                      /* by what */
+    int asked_splits; /* key ranges of a fused recipe that options ask for and get; 0: none are */
+    size_t taken;     /* which of them the call runs */
+    sattn_decision decision; /* by what */
 } sattn_recipe_list;
 
 /* Of sattn_attention, as SATTN_CALL_ATTENTION, or of one of its steps; what the profile has tried

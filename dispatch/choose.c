@@ -137,8 +137,18 @@ static bool names_an_op(const sattn_overrides *overrides, sattn_computation comp
     return false;
 }
 
+/* Where the key ranges are asked for, results are not to depend on the number of threads, nor then
+ * may the choice. */
+sattn_shape_class sattn_plan_class(const sattn_plan *plan, const sattn_options *options)
+{
+    const bool is_fixed =
+        options && options->key_splits > 0 && sattn_computes_attention(plan->computation);
+    return sattn_class_of(&plan->args, plan->computation,
+                          is_fixed ? 1 : sattn_threads_asked(options));
+}
+
 /* Takes the profile's recipe for the plan, or says why there is none to take. */
-static sattn_decision choose_by_profile(sattn_plan *plan, bool may_change,
+static sattn_decision choose_by_profile(sattn_plan *plan, bool is_open,
                                         const sattn_overrides *overrides,
                                         const sattn_options *options)
 {
@@ -146,15 +156,14 @@ static sattn_decision choose_by_profile(sattn_plan *plan, bool may_change,
         return SATTN_DECIDED_BY_NAME;
     if (!overrides->profile)
         return SATTN_DECIDED_WITHOUT_PROFILE;
-    const sattn_shape_class shape_class =
-        sattn_class_of(&plan->args, plan->computation, sattn_threads_asked(options));
+    const sattn_shape_class shape_class = sattn_plan_class(plan, options);
     const sattn_profile_entry *const entry = sattn_profiled_entry(overrides, &shape_class);
     const sattn_decision decision = judge_entry(overrides, entry);
     if (decision != SATTN_DECIDED_BY_PROFILE)
         return decision;
     const sattn_recipe *const recipe = &entry->tried[entry->taken].recipe;
     const bool is_other = recipe->computation != plan->computation;
-    if ((is_other && !may_change) ||
+    if ((is_other && !is_open) ||
         (recipe->computation == SATTN_COMPUTE_CHAIN && plan->key_splits > 1))
         return SATTN_DECIDED_UNFIT;
     plan->computation = recipe->computation;
@@ -164,13 +173,13 @@ static sattn_decision choose_by_profile(sattn_plan *plan, bool may_change,
     return SATTN_DECIDED_BY_PROFILE;
 }
 
-sattn_status sattn_plan_choose(sattn_plan *plan, bool may_change, const sattn_overrides *overrides,
+sattn_status sattn_plan_choose(sattn_plan *plan, bool is_open, const sattn_overrides *overrides,
                                const sattn_options *options)
 {
     sattn_status status = SATTN_OK;
     plan->key_splits = options ? options->key_splits : 0;
     plan->profile_splits = 0;
-    plan->decision = choose_by_profile(plan, may_change, overrides, options);
+    plan->decision = choose_by_profile(plan, is_open, overrides, options);
     plan->phase = phase_of(plan, overrides);
     if (plan->decision != SATTN_DECIDED_BY_PROFILE)
         status = choose_by_order(plan, overrides);

@@ -9,9 +9,9 @@
 #include "dispatch/plan.h"
 
 /* Sets computation, kernels, key_splits and phase of a plan that is complete but for what follows
- * from them. `may_change`: nothing asks for the computation that the plan has, and an attention may
+ * from them. `is_open`: nothing asks for the computation that the plan has, and an attention may
  * as well be of the other one. */
-sattn_status sattn_plan_choose(sattn_plan *plan, bool may_change, const sattn_overrides *overrides,
+sattn_status sattn_plan_choose(sattn_plan *plan, bool is_open, const sattn_overrides *overrides,
                                const sattn_options *options);
 
 /* Sets `names`, a comma list. Apart from the rest since it takes longer than a short call. */
@@ -34,6 +34,9 @@ sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_ove
 
 /* Rows of the tile of the first fused prefill kernel, whichever is named; 0: there is none. */
 int64_t sattn_prefill_tile_rows(const sattn_overrides *overrides);
+
+/* The class that a call of the plan is of. */
+sattn_shape_class sattn_plan_class(const sattn_plan *plan, const sattn_options *options);
 
 /* What the profile has for such a call, or NULL. */
 const sattn_profile_entry *sattn_profiled_entry(const sattn_overrides *overrides,

@@ -40,12 +40,20 @@ const char *sattn_last_error(void)
     return last_error;
 }
 
+void sattn_make_printable(char *text)
+{
+    for (; *text; ++text)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
+}
+
 sattn_status sattn_fail(sattn_status status, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(last_error, sizeof last_error, format, arguments);
     va_end(arguments);
+    sattn_make_printable(last_error);
     return status;
 }
 

@@ -10,4 +10,8 @@
 sattn_status sattn_fail(sattn_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Newlines, escapes and the like, which a terminal or a log would obey, become question marks:
+ * messages quote files and the environment. */
+void sattn_make_printable(char *text);
+
 #endif

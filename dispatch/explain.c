@@ -13,7 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATE_TEXT = 1024, DECISION_TEXT = STATE_TEXT + 256, MEASURED_TEXT = 256, MARGIN_TEXT = 80 };
+enum {
+    STATE_TEXT = 1024,
+    DECISION_TEXT = STATE_TEXT + 256,
+    MEASURED_TEXT = 256,
+    MARGIN_TEXT = 112
+};
 
 /* An explanation with its texts, in one allocation: `made` is its first member. */
 typedef struct explanation {
@@ -64,6 +69,24 @@ static const char *default_rule(const sattn_recipe_list *list, size_t index)
     return "the registry's order has another before it";
 }
 
+/* Of a recipe whose time is that many times the time of what is taken. */
+static void tell_ratio(const sattn_profile_entry *entry, double ratio, char text[SATTN_REASON_TEXT])
+{
+    const bool is_slower = isfinite(entry->spread) ? ratio - 1 > entry->spread : ratio > 1;
+    if (is_slower)
+        snprintf(text, SATTN_REASON_TEXT, "%.1f %% slower than what is taken", 100 * (ratio - 1));
+    else if (entry->kept == SATTN_KEPT_SLOWER_ELSEWHERE && 1 - ratio > entry->spread)
+        snprintf(text, SATTN_REASON_TEXT,
+                 "%.1f %% faster here, but the fastest is slower elsewhere in the class",
+                 100 * (1 - ratio));
+    else if (isfinite(entry->spread))
+        snprintf(text, SATTN_REASON_TEXT,
+                 "not faster than what is taken by more than the spread of %.1f %%",
+                 100 * entry->spread);
+    else
+        snprintf(text, SATTN_REASON_TEXT, "not clearly faster than what is taken");
+}
+
 /* Why a recipe that may be taken is not. */
 static void tell_preference(const sattn_recipe_list *list, const sattn_profile_entry *entry,
                             size_t index, char text[SATTN_REASON_TEXT])
@@ -72,21 +95,28 @@ static void tell_preference(const sattn_recipe_list *list, const sattn_profile_e
     const sattn_tried *const taken = tried_of(entry, &list->items[list->taken].recipe);
     const bool is_measured =
         list->decision == SATTN_DECIDED_BY_PROFILE || list->decision == SATTN_DECIDED_DEFAULT;
-    if (is_measured && tried && taken && isfinite(tried->time_ns) && taken->time_ns > 0) {
-        const double slower = tried->time_ns / taken->time_ns - 1;
-        if (slower > entry->spread)
-            snprintf(text, SATTN_REASON_TEXT, "%.1f %% slower than what is taken", 100 * slower);
-        else
-            snprintf(text, SATTN_REASON_TEXT,
-                     "not faster than what is taken by more than the spread of %.1f %%",
-                     100 * entry->spread);
-        return;
-    }
-    sattn_recipe_reason(list, index, text);
-    if (*text)
-        return;
-    snprintf(text, SATTN_REASON_TEXT, "%s",
-             is_measured ? "the profile has not tried it" : default_rule(list, index));
+    const bool is_timed = is_measured && tried && isfinite(tried->time_ns);
+    text[0] = '\0';
+    if (is_timed && taken && taken->time_ns > 0)
+        tell_ratio(entry, tried->time_ns / taken->time_ns, text);
+    else if (is_timed)
+        snprintf(text, SATTN_REASON_TEXT, "measured, but not against what this shape runs");
+    else
+        sattn_recipe_reason(list, index, text);
+    if (*text == '\0')
+        snprintf(text, SATTN_REASON_TEXT, "%s",
+                 !is_measured ? default_rule(list, index)
+                 : tried      ? "the profile has no time of it"
+                              : "the profile has not tried it");
+}
+
+static int key_ranges(const sattn_recipe_list *list, size_t index)
+{
+    const sattn_recipe *const recipe = &list->items[index].recipe;
+    const bool has_own = recipe->key_splits > 0 && index != list->taken;
+    return recipe->computation == SATTN_COMPUTE_FUSED && list->asked_splits > 0 && !has_own
+               ? list->asked_splits
+               : recipe->key_splits;
 }
 
 static void describe(const sattn_recipe_list *list, const sattn_profile_entry *entry, size_t index,
@@ -100,7 +130,7 @@ static void describe(const sattn_recipe_list *list, const sattn_profile_entry *e
     reason[0] = '\0';
     *candidate = (sattn_candidate){.plan = sattn_recipe_plan(&item->recipe),
                                    .kernels = kernels,
-                                   .key_splits = item->recipe.key_splits,
+                                   .key_splits = key_ranges(list, index),
                                    .is_eligible = may_run && (!tried || tried->is_admitted),
                                    .is_taken = index == list->taken,
                                    .is_default = index == 0,
@@ -137,13 +167,16 @@ static void find_front(sattn_candidate *candidates, size_t n)
     }
 }
 
-/* By how much the fastest is that. */
+/* By how much the fastest is that, or why it is not taken. */
 static void tell_margin(const sattn_profile_entry *entry, char text[MARGIN_TEXT])
 {
+    static const char *const words[SATTN_KEPT_COUNT] = {
+        [SATTN_KEPT_FOR_NOTHING] = "faster than the next by",
+        [SATTN_KEPT_IN_A_TIE] = "a tie within",
+        [SATTN_KEPT_SLOWER_ELSEWHERE] = "the fastest is slower elsewhere, and here ahead by"};
     text[0] = '\0';
     if (isfinite(entry->margin) && isfinite(entry->spread))
-        snprintf(text, MARGIN_TEXT, ": %s %.1f %%, spread %.1f %%",
-                 entry->is_tie ? "a tie within" : "faster than the next by",
+        snprintf(text, MARGIN_TEXT, ": %s %.1f %%, spread %.1f %%", words[entry->kept],
                  100 * fabs(entry->margin), 100 * entry->spread);
 }
 
@@ -167,10 +200,14 @@ static void tell_profile(explanation *e, const sattn_recipe_list *list,
 {
     const sattn_own_profile *const own = sattn_profile_own();
     const bool is_given = options && options->profile;
-    const char *const path = is_given ? sattn_profile_path(list->overrides.profile) : own->path;
+    const bool is_none = is_given && !list->overrides.profile;
+    const char *const path = is_none    ? ""
+                             : is_given ? sattn_profile_path(list->overrides.profile)
+                                        : own->path;
     snprintf(e->path, sizeof e->path, "%s", path);
     snprintf(e->profile_state, sizeof e->profile_state, "%s%s%s",
-             is_given       ? "in use, by options.profile"
+             is_none        ? "options.profile is none"
+             : is_given     ? "in use, by options.profile"
              : own->profile ? "in use"
                             : own->problem,
              !is_given && own->profile && *own->problem ? ", but " : "",

@@ -159,6 +159,8 @@ sattn_status sattn_overrides_get(const sattn_options *options, sattn_overrides *
                           *own->path ? ": " : "", own->problem);
     *overrides = environment;
     overrides->profile = options && options->profile ? options->profile : own->profile;
+    if (overrides->profile && overrides->profile == sattn_profile_none())
+        overrides->profile = NULL;
     if (options && options->isa) {
         const sattn_status status =
             sattn_override_isa(overrides, "options.isa", options->isa, sattn_cpu_this()->usable);

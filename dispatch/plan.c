@@ -114,7 +114,7 @@ static void plan_dense_copies(sattn_plan *plan)
 
 /* Field by field: to clear and copy the whole takes longer than all that a call of few numbers has
  * to do. */
-sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation, bool may_change,
+sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation, bool is_open,
                               const sattn_overrides *overrides, const sattn_options *options)
 {
     const sattn_attention_args *const args = &plan->args;
@@ -126,7 +126,7 @@ sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation, b
     plan->workers = 1;
     plan->n_dense = 0;
     plan->names[0] = '\0';
-    sattn_status status = sattn_plan_choose(plan, may_change, overrides, options);
+    sattn_status status = sattn_plan_choose(plan, is_open, overrides, options);
     if (status == SATTN_OK)
         status = check_extents_fit(plan);
     if (status != SATTN_OK)
@@ -158,7 +158,7 @@ sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_computatio
     return status;
 }
 
-static sattn_status make(sattn_plan *plan, sattn_computation computation, bool may_change,
+static sattn_status make(sattn_plan *plan, sattn_computation computation, bool is_open,
                          const sattn_attention_args *args, const sattn_options *options)
 {
     sattn_overrides overrides;
@@ -171,7 +171,7 @@ static sattn_status make(sattn_plan *plan, sattn_computation computation, bool m
     if (status == SATTN_OK)
         status = sattn_overrides_get(options, &overrides);
     if (status == SATTN_OK)
-        status = sattn_plan_begin(plan, computation, may_change, &overrides, options);
+        status = sattn_plan_begin(plan, computation, is_open, &overrides, options);
     if (status != SATTN_OK)
         return status;
     share_work(plan, options);

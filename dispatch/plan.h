@@ -56,8 +56,8 @@ sattn_status sattn_choose_computation(const sattn_attention_args *args,
                                       bool *is_open);
 
 /* A plan of one worker that takes units whole, of plan->args, which have passed, with its kernels
- * chosen; no workspace yet. may_change as in sattn_plan_choose. */
-sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation, bool may_change,
+ * chosen; no workspace yet. is_open as in sattn_plan_choose. */
+sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation, bool is_open,
                               const sattn_overrides *overrides, const sattn_options *options);
 
 /* Key ranges for so many keys where a number of them is asked for; else 1. */

@@ -24,6 +24,15 @@ const sattn_profile *sattn_profile_none(void)
     return &none;
 }
 
+const char *sattn_kept_name(sattn_kept kept)
+{
+    static const char *const kept_names[SATTN_KEPT_COUNT] = {[SATTN_KEPT_FOR_NOTHING] = "",
+                                                             [SATTN_KEPT_IN_A_TIE] = "tie",
+                                                             [SATTN_KEPT_SLOWER_ELSEWHERE] =
+                                                                 "slower elsewhere"};
+    return kept_names[kept];
+}
+
 const char *sattn_decision_text(sattn_decision decision)
 {
     switch (decision) {
@@ -38,7 +47,7 @@ const char *sattn_decision_text(sattn_decision decision)
     case SATTN_DECIDED_UNFINISHED:
         return "the registry's order, since the profile's entry for such calls was not finished";
     case SATTN_DECIDED_DEFAULT:
-        return "the registry's order, than which the profile has nothing faster";
+        return "the registry's order, than which the profile has nothing faster for the class";
     case SATTN_DECIDED_MISSING:
         return "the registry's order, since the profile's choice needs features that are not "
                "usable";
@@ -162,9 +171,11 @@ void sattn_profile_destroy(sattn_profile *profile)
 {
     if (!profile)
         return;
-    for (size_t i = 0; profile->entries && i < profile->n_entries; ++i)
-        free((void *)(uintptr_t)profile->entries[i].tried);
-    free(profile->entries);
+    sattn_profile_entry *const entries = profile->entries;
+    const size_t n_entries = entries ? profile->n_entries : 0;
+    for (size_t i = 0; i < n_entries; ++i)
+        free((void *)(uintptr_t)entries[i].tried);
+    free(entries);
     free(profile->keys);
     free(profile->slots);
     free(profile);

@@ -20,19 +20,32 @@ typedef struct sattn_tried {
     bool is_admitted;          /* within its bound and the error budget of the run */
 } sattn_tried;
 
+enum { SATTN_TRIED_MAX = 64 }; /* in an entry of a file */
+
+/* Why an entry keeps the default although it is not clearly the fastest. */
+typedef enum sattn_kept {
+    SATTN_KEPT_FOR_NOTHING,      /* it is, or it is not kept */
+    SATTN_KEPT_IN_A_TIE,         /* no recipe was faster by more than the spread */
+    SATTN_KEPT_SLOWER_ELSEWHERE, /* the fastest was slower on another shape of the class */
+    SATTN_KEPT_COUNT
+} sattn_kept;
+
+/* "", "tie", "slower elsewhere": in a profile and in reports. */
+const char *sattn_kept_name(sattn_kept kept);
+
 typedef struct sattn_profile_entry {
     sattn_shape_class shape_class;
     sattn_features usable; /* what recipes were chosen from: of this CPU, or under a cap */
     const char *shape;     /* that was measured */
+    sattn_kept kept;       /* the default, and why */
     bool is_complete;      /* false: the time ended before the race did; the next run redoes it */
-    bool is_tie;           /* no recipe was faster than the default by more than the spread */
     bool is_tainted;       /* measured beside other work */
-    double margin, spread; /* of the winner over the next, and of their ratio; relative */
+    double margin, spread; /* of the fastest over the next, and of their ratio; relative */
     double max_error;      /* that the run admitted, in the unit of the op; 0: any within bounds */
     size_t n_tried;
     const sattn_tried *tried; /* the default, the registry's choice for that shape, first */
-    /* Which of them. 0, the default, also in a tie: the registry's choice for each shape, which may
-     * differ within a class. */
+    /* Which of them. 0, the default, also where it is kept: the registry's choice for each shape,
+     * which may differ within a class. */
     size_t taken;
 } sattn_profile_entry;
 
@@ -61,9 +74,6 @@ const sattn_profile_entry *sattn_profile_find(const sattn_profile *profile,
  * file); it keeps copies. NULL: out of memory. For sattn_profile_destroy. */
 sattn_profile *sattn_profile_make(const sattn_profile_entry *entries, size_t n_entries,
                                   const char *path);
-
-/* A profile without entries, to do without the process's own. Not for sattn_profile_destroy. */
-const sattn_profile *sattn_profile_none(void);
 
 /* In the order of their classes, those of more features first. */
 const sattn_profile_entry *sattn_profile_entries(const sattn_profile *profile, size_t *n_entries);

@@ -16,7 +16,7 @@
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 static const char *const entry_names[] = {"class",  "features", "complete",  "max_error",
-                                          "shape",  "taken",    "tie",       "tainted",
+                                          "shape",  "taken",    "kept",      "tainted",
                                           "margin", "spread",   "candidates"};
 static const char *const candidate_names[] = {"plan",        "kernels",     "key_splits", "time_ns",
                                               "time_p10_ns", "time_p90_ns", "samples",    "error",
@@ -58,14 +58,17 @@ static bool read_times(const sattn_fields *fields, sattn_tried *tried)
     return true;
 }
 
-static bool read_errors(const sattn_fields *fields, sattn_tried *tried)
+static bool read_errors(const sattn_fields *fields, double max_error, sattn_tried *tried)
 {
     if (!sattn_field_number(fields, "error", 0, from_0, &tried->error) ||
         !sattn_field_number(fields, "error_bound", 0, from_0, &tried->error_bound) ||
         !sattn_field_boolean(fields, "admitted", &tried->is_admitted))
         return false;
-    return !tried->is_admitted || !(tried->error > tried->error_bound) ||
-           sattn_field_refuse(fields, "admitted", "false where error is above error_bound");
+    if (tried->is_admitted && tried->error > tried->error_bound)
+        return sattn_field_refuse(fields, "admitted", "false where error is above error_bound");
+    if (tried->is_admitted && max_error > 0 && !(tried->error <= max_error))
+        return sattn_field_refuse(fields, "admitted", "false where error is not within max_error");
+    return true;
 }
 
 /* *is_known is false where a kernel is not in this build. */
@@ -80,7 +83,7 @@ static bool read_candidate(const sattn_fields *fields, const sattn_profile_entry
         !sattn_field_text(fields, "plan", &plan) ||
         !sattn_field_text(fields, "kernels", &kernels) ||
         !sattn_field_integer(fields, "key_splits", 0, INT_MAX, &key_splits) ||
-        !read_times(fields, tried) || !read_errors(fields, tried))
+        !read_times(fields, tried) || !read_errors(fields, entry->max_error, tried))
         return false;
     *is_known = !find_unknown(kernels, unknown);
     if (!*is_known)
@@ -117,6 +120,19 @@ static bool read_max_error(const sattn_fields *fields, double *max_error)
     return true;
 }
 
+static bool read_kept(const sattn_fields *fields, sattn_kept *kept)
+{
+    const char *text;
+    if (!sattn_field_text(fields, "kept", &text))
+        return false;
+    for (int i = 0; i < SATTN_KEPT_COUNT; ++i)
+        if (strcmp(text, sattn_kept_name((sattn_kept)i)) == 0) {
+            *kept = (sattn_kept)i;
+            return true;
+        }
+    return sattn_field_refuse(fields, "kept", "\"tie\", \"slower elsewhere\" or nothing");
+}
+
 /* All but the candidates. */
 static bool read_facts(const sattn_fields *fields, sattn_features features,
                        sattn_profile_entry *entry)
@@ -130,8 +146,7 @@ static bool read_facts(const sattn_fields *fields, sattn_features features,
     return read_features(fields, features, &entry->usable) &&
            sattn_field_boolean(fields, "complete", &entry->is_complete) &&
            read_max_error(fields, &entry->max_error) &&
-           sattn_field_text(fields, "shape", &entry->shape) &&
-           sattn_field_boolean(fields, "tie", &entry->is_tie) &&
+           sattn_field_text(fields, "shape", &entry->shape) && read_kept(fields, &entry->kept) &&
            sattn_field_boolean(fields, "tainted", &entry->is_tainted) &&
            sattn_field_number(fields, "margin", -DBL_MAX, "a number or null", &entry->margin) &&
            sattn_field_number(fields, "spread", 0, from_0, &entry->spread);
@@ -181,10 +196,13 @@ bool sattn_profile_read_entry(const sattn_fields *fields, sattn_features feature
         return false;
     if (json_array_size(candidates) == 0)
         return sattn_field_refuse(fields, "candidates", "at least the default");
+    if (json_array_size(candidates) > SATTN_TRIED_MAX)
+        return sattn_field_refuse(fields, "candidates", "at most %d", SATTN_TRIED_MAX);
     return sattn_field_integer(fields, "taken", 0, (int64_t)json_array_size(candidates) - 1,
                                &taken) &&
-           (taken == 0 || (entry->is_complete && !entry->is_tie) ||
-            sattn_field_refuse(fields, "taken", "0, the default, in a tie and before the end")) &&
+           (taken == 0 || (entry->is_complete && entry->kept == SATTN_KEPT_FOR_NOTHING) ||
+            sattn_field_refuse(fields, "taken",
+                               "0, the default, where it is kept or before the end")) &&
            read_candidates(fields, candidates, (size_t)taken, entry, tried, is_usable, unknown);
 }
 

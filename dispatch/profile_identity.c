@@ -7,6 +7,7 @@
 
 #include "dispatch/built.h"
 #include "dispatch/simdattn.h"
+#include "dispatch/team.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -156,8 +157,8 @@ void sattn_identity_make(const sattn_cpu_record *record, int cpus, sattn_identit
     set(identity, SATTN_IDENTITY_SLEEF_VERSION, sattn_built_sleef);
 }
 
-/* 0 where the system does not say. */
-static int count_cpus(void)
+/* Those that the process's first thread may run on; 0 where the system does not say. */
+static int count_of_system(void)
 {
 #if defined(__linux__)
     enum { MOST_CPUS = 8192 };
@@ -174,7 +175,9 @@ static int count_cpus(void)
 
 void sattn_identity_read(sattn_identity *identity)
 {
-    sattn_identity_make(sattn_cpu_this_record(), count_cpus(), identity);
+    const int of_system = count_of_system(), of_team = sattn_team_cpus();
+    sattn_identity_make(sattn_cpu_this_record(), of_system > of_team ? of_system : of_team,
+                        identity);
 }
 
 sattn_identity_field sattn_identity_compare(const sattn_identity *a, const sattn_identity *b)

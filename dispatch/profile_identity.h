@@ -50,7 +50,8 @@ bool sattn_identity_parse_features(const char *text, sattn_features *set);
 /* A CPU with this record, which `cpus` threads of a process may run on at once; 0: not known. */
 void sattn_identity_make(const sattn_cpu_record *record, int cpus, sattn_identity *identity);
 /* This build on this CPU. `cpus` counts those that the process's first thread may run on now, so
- * that a thread of its pool that is bound to one of them finds the same number. */
+ * that a thread of its pool that is bound to one of them finds the same number, or those that
+ * OpenMP counts where it has bound that first thread as well. */
 void sattn_identity_read(sattn_identity *identity);
 
 /* The first field that differs, or that is empty or "unknown" in either; SATTN_IDENTITY_COUNT where

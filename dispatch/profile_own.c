@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 /* The XDG base directory specification: a path that is not absolute counts as unset. */
 bool sattn_profile_default_path(char path[SATTN_PROFILE_PATH])
@@ -36,11 +39,32 @@ static char path[SATTN_PROFILE_PATH], problem[SATTN_PROFILE_REMARK];
 static sattn_own_profile own = {.path = path, .problem = problem};
 static atomic_bool is_to_warn;
 
+/* Of the place where one may lie: what cannot be reached there was not put there for this user. */
+static bool means_none(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP ||
+           error == ENAMETOOLONG;
+}
+
+/* Whether the process has more rights than its user, whose environment then decides nothing. */
+static bool is_privileged(void)
+{
+#if defined(__linux__)
+    return getauxval(AT_SECURE) != 0;
+#else
+    return false;
+#endif
+}
+
 /* The file to read, in `path`; false: none, `problem` says why. */
 static bool find(void)
 {
     const char *const named = getenv("SATTN_PROFILE");
     struct stat facts;
+    if (is_privileged()) {
+        snprintf(problem, sizeof problem, "the process has more rights than its user");
+        return false;
+    }
     if (named && strcmp(named, "none") == 0) {
         snprintf(problem, sizeof problem, "SATTN_PROFILE=none");
         return false;
@@ -50,7 +74,7 @@ static bool find(void)
         return length >= 0;
     }
     if (SATTN_PROFILES && sattn_profile_default_path(path) &&
-        (stat(path, &facts) == 0 || (errno != ENOENT && errno != ENOTDIR)))
+        (stat(path, &facts) == 0 || !means_none(errno)))
         return true;
     path[0] = '\0';
     snprintf(problem, sizeof problem, "there is none");

@@ -8,17 +8,20 @@
 
 #if SATTN_PROFILES
 
+#include "dispatch/error.h"
 #include "dispatch/profile_entry.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* jansson's parser calls itself for each level, and the first call may be on a small stack. */
-enum { MOST_LEVELS = 16 };
+/* jansson's parser calls itself for each level, and the first call may be on a small stack; and
+ * each value, of which a few bytes may be another, takes some hundreds of memory. */
+enum { MOST_LEVELS = 16, MOST_VALUES = 200000 };
 
-static bool is_too_deep(const char *text, size_t size)
+/* False: `remark` says of what there is too much. */
+static bool is_moderate(const char *text, size_t size, char remark[SATTN_PROFILE_REMARK])
 {
-    int level = 0;
+    int level = 0, n_values = 0;
     bool is_in_text = false;
     for (size_t i = 0; i < size; ++i) {
         const char c = text[i];
@@ -30,10 +33,16 @@ static bool is_too_deep(const char *text, size_t size)
             ++level;
         else if (c == ']' || c == '}')
             --level;
-        if (level > MOST_LEVELS)
-            return true;
+        n_values += !is_in_text && (c == '[' || c == '{' || c == ',');
+        if (level > MOST_LEVELS) {
+            snprintf(remark, SATTN_PROFILE_REMARK, "it nests more than %d levels deep",
+                     MOST_LEVELS);
+            return false;
+        }
     }
-    return false;
+    if (n_values > MOST_VALUES)
+        snprintf(remark, SATTN_PROFILE_REMARK, "it has more than %d values", MOST_VALUES);
+    return n_values <= MOST_VALUES;
 }
 
 static json_t *parse(const char *text, size_t size, char remark[SATTN_PROFILE_REMARK])
@@ -43,9 +52,8 @@ static json_t *parse(const char *text, size_t size, char remark[SATTN_PROFILE_RE
     if (size > SATTN_PROFILE_MOST_BYTES)
         snprintf(remark, SATTN_PROFILE_REMARK, "it has %zu bytes; expected at most %d", size,
                  SATTN_PROFILE_MOST_BYTES);
-    else if (is_too_deep(text, size))
-        snprintf(remark, SATTN_PROFILE_REMARK, "it nests more than %d levels deep", MOST_LEVELS);
-    else if (!(root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error)))
+    else if (is_moderate(text, size, remark) &&
+             !(root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error)))
         snprintf(remark, SATTN_PROFILE_REMARK, "it is not JSON: line %d, column %d: %s", error.line,
                  error.column, error.text);
     return root;
@@ -199,6 +207,7 @@ sattn_status sattn_profile_read(sattn_profile **profile, const char *text, size_
         sattn_field_list(&root, "entries", &list))
         status = make(profile, &root, list, path, here);
     json_decref(document);
+    sattn_make_printable(remark);
     return status;
 }
 

@@ -9,7 +9,7 @@
 #include "dispatch/profile.h"
 #include "dispatch/profile_identity.h"
 
-enum { SATTN_PROFILE_MOST_BYTES = 16 << 20, SATTN_PROFILE_REMARK = 640 };
+enum { SATTN_PROFILE_MOST_BYTES = 4 << 20, SATTN_PROFILE_REMARK = 640 };
 
 /* The profile of a text that was made where `here` says, with `path` for sattn_profile_path.
  * SATTN_ERR_PROFILE: there is none, `remark` says why. SATTN_OK: `remark` says what of it is passed

@@ -12,7 +12,7 @@ typedef struct sattn_recipe {
     sattn_computation computation;
     const sattn_kernel *kernels[SATTN_OP_COUNT]; /* NULL where it does without the op */
     const sattn_kernel *rest_kernel;             /* of a fused prefill's last rows, or NULL */
-    int key_splits; /* where units are fewer than threads; 0: as many as without a profile */
+    int key_splits; /* where blocks are fewer than threads; 0: as many as without a profile */
 } sattn_recipe;
 
 /* By names, as in a profile and in sattn_options. */

@@ -163,15 +163,15 @@ typedef struct sattn_options {
      * empty, another kernel does its last rows. */
     const char *kernels;
     /* What was measured on this machine, for calls that name no kernel. NULL: the process's own,
-     * see sattn_profile_load. */
+     * see sattn_profile_load; sattn_profile_none(): none. */
     const sattn_profile *profile;
     void *workspace;       /* NULL: one allocation per call; else 64-byte aligned, of at least */
     size_t workspace_size; /* as many bytes as the call's .._workspace_size says */
     /* The rest is for sattn_attention and sattn_attention_ragged alone. */
     /* Ranges that the keys are cut into and merged from, which a row's last bits depend on. 0:
      * chosen, 1 unless there are fewer heads and blocks of rows than threads; with any other number
-     * results are the same bits for every number of threads. A chain does not cut its keys and
-     * refuses 2 or more. */
+     * results are the same bits for every number of threads: a profile chooses as for one. A chain
+     * does not cut its keys and refuses 2 or more. */
     int key_splits;
     /* "fused": one kernel that never stores scores; "chain": qk, softmax and av, a block of query
      * rows after the other, with the block's scores in the workspace (0.5 MiB for each thread; up
@@ -288,8 +288,12 @@ SATTN_API sattn_status sattn_profile_load_buffer(sattn_profile **profile, const 
                                                  size_t size);
 SATTN_API void sattn_profile_destroy(sattn_profile *profile);
 
+/* For options.profile: no profile, not the process's own either. It is not destroyed. */
+SATTN_API const sattn_profile *sattn_profile_none(void);
+
 /* Gets each warning, a sentence without a newline, on the thread whose call found the reason. It
- * may call the library. */
+ * may call the library. One that has been replaced may still run in a call on another thread, and
+ * needs its context until such calls return. */
 typedef void sattn_warning_handler(void *context, const char *message);
 
 /* NULL: back to the default, which prints "simdattn: warning: ..." to stderr. */
@@ -299,7 +303,8 @@ SATTN_API void sattn_set_warning_handler(sattn_warning_handler *handler, void *c
 typedef struct sattn_candidate {
     const char *plan;    /* as in sattn_options: "fused", "chain"; "" of a single op */
     const char *kernels; /* a comma list; of a fused prefill with that of its last rows */
-    int key_splits;      /* that the profile would have; 0: what is chosen without it */
+    int key_splits;      /* where blocks are fewer than threads; 0: as many as without a profile.
+                          * Where options ask for ranges, those that run. */
     bool is_eligible, is_taken;
     bool is_default;    /* what runs without a profile */
     bool is_on_front;   /* of those measured and eligible, none is both faster and more exact */

@@ -98,6 +98,15 @@ const char *sattn_team_runtime(void)
     return SATTN_OPENMP_RUNTIME;
 }
 
+int sattn_team_cpus(void)
+{
+#if SATTN_OPENMP
+    return omp_get_num_procs();
+#else
+    return 0;
+#endif
+}
+
 void sattn_team_run(int max_workers, int64_t n_tasks, sattn_task_fn *task, void *context)
 {
 #if SATTN_OPENMP

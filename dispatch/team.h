@@ -22,6 +22,11 @@ void sattn_team_run(int max_workers, int64_t n_tasks, sattn_task_fn *task, void 
 /* False where the library was built without OpenMP: the calling thread works alone. */
 bool sattn_team_is_built(void);
 
+/* CPUs that OpenMP may put threads on; 0 without OpenMP. Unlike a thread's own affinity it does not
+ * shrink where OpenMP binds the process's first thread (OMP_PROC_BIND, OMP_PLACES). Asked only
+ * where there is a profile. */
+int sattn_team_cpus(void);
+
 /* The OpenMP of this build, "4.5 (gomp)", or "none". */
 const char *sattn_team_runtime(void);
 

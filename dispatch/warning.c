@@ -3,6 +3,8 @@
  * warning.c: see warning.h. */
 #include "dispatch/warning.h"
 
+#include "dispatch/error.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,6 +35,7 @@ void sattn_warn(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    sattn_make_printable(message);
     pthread_mutex_lock(&lock);
     sattn_warning_handler *const handler = current_handler;
     void *const context = current_context;

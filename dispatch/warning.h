@@ -6,8 +6,8 @@
 
 #include "dispatch/simdattn.h"
 
-/* Tells the handler that sattn_set_warning_handler set. A message of up to 1023 characters, without
- * a newline. */
+/* Tells the handler that sattn_set_warning_handler set. A message of up to 1023 characters, made
+ * printable. */
 void sattn_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

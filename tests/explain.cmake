@@ -286,7 +286,7 @@ foreach(values IN ITEMS "0:null:0.5:4.0:true:200.0" "2:null:9.0:20.0:false:50.0"
          "\"error_bound\": ${bound}, \"admitted\": ${admitted}},")
 endforeach()
 string(REGEX REPLACE ",$" "" many "${many}")
-spoil(many.json good.json entries/0/candidates "[${many}]" entries/0/taken 0 entries/0/tie true entries/0/max_error 2.5
+spoil(many.json good.json entries/0/candidates "[${many}]" entries/0/taken 0 entries/0/kept "\"tie\"" entries/0/max_error 2.5
       entries/0/tainted true)
 run(CODE 0 MATCHES "a tie within 25.0 %, spread 1.0 %" "*+ fused_scalar 200 ns ~0.0% 0.50 / 4.0 default"
     "+ fused_scalar in 5 key ranges 300 ns +50.0%" "its error of 9 is beyond the profile's budget, 2.5 fused_scalar in 2 key ranges (50.0 ns)"

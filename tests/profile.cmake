@@ -39,11 +39,14 @@ else()
                        SKIP_REGULAR_EXPRESSION "skipped:")
   if(SATTN_PROFILES)
     set(file ${CMAKE_CURRENT_BINARY_DIR}/first_call.json)
-    sattn_test(profile.make COMMAND test_profile_own make ${file} LABELS library)
+    sattn_test(profile.make COMMAND test_profile_own make ${file} entries/0/class
+               "\"attention decode rows<=1 keys<=2 d<=2 d_v<=2 group=1 unmasked dense threads=1\"" LABELS library)
     set_tests_properties(profile.make PROPERTIES FIXTURES_SETUP profile)
-    sattn_test(first_call.profile COMMAND test_threads LABELS library)
+    sattn_test(first_call.profile COMMAND test_threads
+               sattn_qk_f32_scalar,sattn_softmax_f32_scalar,sattn_av_f32_scalar LABELS library)
     set_tests_properties(first_call.profile PROPERTIES FIXTURES_REQUIRED profile)
-    set_property(TEST first_call.profile APPEND PROPERTY ENVIRONMENT SATTN_PROFILE=${file})
+    set_property(TEST first_call.profile APPEND PROPERTY ENVIRONMENT SATTN_PROFILE=${file}
+                 SATTN_PROFILE_STRICT=1)
   endif()
 endif()
 

@@ -76,6 +76,14 @@ call(named_strict PROFILED ENVIRONMENT SATTN_PROFILE=${good} SATTN_PROFILE_STRIC
 call(nowhere DEFAULT)
 call(nowhere_strict DEFAULT ENVIRONMENT SATTN_PROFILE_STRICT=1)
 call(no_home DEFAULT ENVIRONMENT HOME=)
+string(REPEAT x 300 long)
+call(long_home DEFAULT ENVIRONMENT HOME=/${long})
+file(CREATE_LINK loop ${WORK}/loop SYMBOLIC)
+call(looping_home DEFAULT ENVIRONMENT HOME=${WORK}/loop)
+file(MAKE_DIRECTORY ${WORK}/closed)
+file(CHMOD ${WORK}/closed DIRECTORY_PERMISSIONS OWNER_READ)
+call(closed_home DEFAULT ENVIRONMENT HOME=${WORK}/closed) # root goes everywhere, and finds none either
+file(CHMOD ${WORK}/closed DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 file(MAKE_DIRECTORY ${WORK}/home/.config/simdattn ${WORK}/xdg/simdattn)
 configure_file(${good} ${WORK}/home/.config/simdattn/profile.json COPYONLY)
 call(home PROFILED)
@@ -86,6 +94,10 @@ file(RENAME ${WORK}/home/.config/simdattn/profile.json ${WORK}/xdg/simdattn/prof
 call(xdg PROFILED ENVIRONMENT XDG_CONFIG_HOME=${WORK}/xdg)
 call(none DEFAULT ENVIRONMENT SATTN_PROFILE=none XDG_CONFIG_HOME=${WORK}/xdg)
 call(by_name DEFAULT ENVIRONMENT SATTN_PROFILE=${good} SATTN_KERNEL=sattn_fused_f32_scalar)
+
+# OpenMP may have bound the first thread to one CPU before the library counts them.
+call(bound PROFILED ENVIRONMENT SATTN_PROFILE=${good} OMP_PROC_BIND=true)
+call(bound_to_a_core PROFILED ENVIRONMENT SATTN_PROFILE=${good} OMP_PLACES=cores)
 
 # ---- each field of its identity, one at a time
 foreach(place RANGE 0 100)

@@ -5,6 +5,7 @@
 #include "dispatch/direct.h"
 
 #include "dispatch/execute.h"
+#include "dispatch/team.h"
 #include "dispatch/unit.h"
 #include "tests/test_selection.h"
 
@@ -170,6 +171,51 @@ static void test_which_are_direct(void **state)
     assert_false(plan.is_direct);
 }
 
+/* Threads want tasks, and dense copies somebody who makes them. */
+static void test_what_is_shared_is_not_direct(void **state)
+{
+    (void)state;
+    const sattn_options two = {.threads = 2};
+    const sattn_attention_args decode = call_of(1, 64, 1, 1, 4096, false);
+    sattn_attention_args prefill = call_of(1, 1, 1, 64, 512, false);
+    sattn_plan plan;
+    assert_int_equal(sattn_plan_make_attention(&plan, &decode, &two), SATTN_OK);
+    assert_int_equal(plan.workers, sattn_team_is_built() ? 2 : 1);
+    assert_int_equal(plan.n_blocks * plan.splits, 1);
+    assert_int_equal(plan.is_direct, plan.workers == 1);
+    prefill.k.stride_t = prefill.v.stride_t = 1024;
+    assert_int_equal(sattn_plan_make_attention(&plan, &prefill, NULL), SATTN_OK);
+    assert_true(plan.n_dense > 0 && plan.n_blocks == 1 && plan.workers == 1);
+    assert_false(plan.is_direct);
+}
+
+static sattn_fused_args noted;
+
+static void note_args(const sattn_fused_args *args)
+{
+    noted = *args;
+}
+
+/* What a kernel may use and what no bit depends on is the same too. */
+static void test_bytes_of_keys_and_values(void **state)
+{
+    (void)state;
+    const sattn_attention_args a = call_of(1, 2, 1, 1, 100, false);
+    sattn_plan plan;
+    assert_int_equal(sattn_plan_make_attention(&plan, &a, NULL), SATTN_OK);
+    sattn_kernel kernel = *plan.kernels[SATTN_OP_fused];
+    kernel.fn.fused = note_args;
+    plan.kernels[SATTN_OP_fused] = &kernel;
+    unsigned char *const memory = aligned_alloc(64, (plan.layout.size + 63) / 64 * 64);
+    const sattn_pointers pointers = {.q = q, .k = k, .v = v, .o = o};
+    assert_true(sattn_direct_run(&plan, &pointers, memory, plan.layout.size));
+    const int64_t direct = noted.kv_bytes;
+    sattn_plan_execute(&plan, &a, false, memory);
+    assert_int_equal(direct, noted.kv_bytes);
+    assert_true(direct > 0);
+    free(memory);
+}
+
 /* Nothing is written where a look from afar does not suffice. */
 static void test_memory_to_look_at(void **state)
 {
@@ -219,6 +265,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_which_are_direct),
+        cmocka_unit_test(test_what_is_shared_is_not_direct),
+        cmocka_unit_test(test_bytes_of_keys_and_values),
         cmocka_unit_test(test_memory_to_look_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

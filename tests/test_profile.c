@@ -121,7 +121,7 @@ static void test_whole(void **state)
     assert_int_equal(e->shape_class.rows_log2, 6);
     assert_int_equal(e->usable, SATTN_ISA_AVX2);
     assert_string_equal(e->shape, "some-shape");
-    assert_true(e->is_complete && !e->is_tie && !e->is_tainted);
+    assert_true(e->is_complete && e->kept == SATTN_KEPT_FOR_NOTHING && !e->is_tainted);
     assert_true(e->margin == 0.25 && e->spread == 0.01 && e->max_error == 0);
     assert_int_equal(e->n_tried, 2);
     assert_int_equal(e->taken, 1);
@@ -131,7 +131,7 @@ static void test_whole(void **state)
                      sattn_kernel_by_name("sattn_av_f32_scalar"));
     assert_true(chain->time_ns == 100 && chain->time_p10_ns == 90 && chain->error == 0.5);
     assert_true(chain->samples == 24 && chain->error_bound == 4 && chain->is_admitted);
-    assert_true(entry_of(profile, SATTN_CALL_QK)->is_tie);
+    assert_int_equal(entry_of(profile, SATTN_CALL_QK)->kept, SATTN_KEPT_IN_A_TIE);
     assert_false(entry_of(profile, SATTN_CALL_EXP)->is_complete);
     sattn_profile_destroy(profile);
 }
@@ -155,6 +155,7 @@ static void test_identity(void **state)
         refuses(path, "null", expected);
     }
     refuses("identity/schema", "4294967297", "identity.schema is 4294967297; expected an integer");
+    refuses("identity/arch", "\"a\\nb\\u001b[2Jc\"", "identity.arch is \"a?b?[2Jc\", here");
     refuses("identity/more", "1", "identity.more is not a field");
     refuses("identity", "[]", "identity is an array; expected an object");
 }
@@ -254,7 +255,10 @@ static void test_entries(void **state)
         {"entries/0/taken", "-1", "entries[0].taken is -1"},
         {"entries/0/taken", "1.0", "entries[0].taken is 1.0"},
         {"entries/0/taken", "true", "entries[0].taken is true"},
-        {"entries/0/tie", "true", "entries[0].taken is 1; expected 0, the default, in a tie"},
+        {"entries/0/kept", "\"tie\"", "entries[0].taken is 1; expected 0, the default, where"},
+        {"entries/0/kept", "\"slower elsewhere\"", "entries[0].taken is 1; expected 0"},
+        {"entries/0/kept", "\"slower\"", "entries[0].kept is \"slower\"; expected \"tie\", "},
+        {"entries/0/kept", "false", "entries[0].kept is false; expected a text"},
         {"entries/0/tainted", "null", "entries[0].tainted is null"},
         {"entries/0/margin", "\"0\"", "entries[0].margin is \"0\"; expected a number or null"},
         {"entries/0/spread", "-0.5", "entries[0].spread is -0.5; expected a number from 0 on"},
@@ -270,7 +274,25 @@ static void test_entries(void **state)
     takes("entries/0/spread", "0", 3);
     takes("entries/0/max_error", "2.5", 3);
     takes("entries/0/taken", "0", 3);
+    takes("entries/1/kept", "\"slower elsewhere\"", 3);
     takes("entries/0/features", "\"\"", 3);
+}
+
+/* As many as an explanation has room for. */
+static void test_number_of_candidates(void **state)
+{
+    (void)state;
+    const sattn_identity here = some_identity();
+    for (size_t n = SATTN_TRIED_MAX; n <= SATTN_TRIED_MAX + 1; ++n) {
+        json_t *const document = profile_json(&here);
+        json_t *const list = profile_get(document, "entries/0/candidates");
+        while (json_array_size(list) < n)
+            json_array_append_new(list, json_deep_copy(json_array_get(list, 1)));
+        sattn_profile *const profile = read_json(document);
+        assert_int_equal(profile != NULL, n == SATTN_TRIED_MAX);
+        sattn_profile_destroy(profile);
+    }
+    check_remark("entries/0/candidates", "65 of them", "expected at most 64");
 }
 
 static void test_candidates(void **state)
@@ -321,6 +343,16 @@ static void test_candidates(void **state)
         snprintf(path, sizeof path, "entries/0/candidates/1/%s", fields[i]);
         refuses(path, NULL, " is missing; expected ");
     }
+    refuses("entries/0/max_error", "0.25",
+            "entries[0].candidates[0].admitted is true; expected "
+            "false where error is not within max_error");
+    takes("entries/0/max_error", "0.5", 3);
+    const sattn_identity here = some_identity();
+    json_t *const document = profile_json(&here);
+    profile_set(document, "entries/0/max_error", json_real(1));
+    profile_set(document, "entries/0/candidates/1/error", json_null());
+    assert_null(read_json(document)); /* nobody knows that it is within */
+    check_remark("error", "null", "entries[0].candidates[1].admitted is true");
     takes("entries/0/candidates/1/error", "null", 3);
     takes("entries/0/candidates/1/error_bound", "null", 3);
 }
@@ -471,7 +503,7 @@ static void test_too_much(void **state)
 {
     (void)state;
     const sattn_identity here = some_identity();
-    const size_t size = 10000000, most = SATTN_PROFILE_MOST_BYTES;
+    const size_t size = 4000000, most = SATTN_PROFILE_MOST_BYTES;
     char *const text = malloc(most + 1);
     assert_non_null(text);
     memset(text, '[', size);
@@ -487,7 +519,22 @@ static void test_too_much(void **state)
     assert_non_null(strstr(remark, "not JSON"));
     memset(text, ' ', most + 1);
     assert_null(read_text(text, most + 1, &here));
-    assert_non_null(strstr(remark, "expected at most 16777216"));
+    assert_non_null(strstr(remark, "expected at most 4194304"));
+    for (size_t n = 99999; n <= 100000; ++n) { /* braces and commas, and the bracket */
+        const size_t end = 3 * n + 1;
+        for (size_t i = 1; i < end; ++i)
+            text[i] = "{},"[(i - 1) % 3];
+        text[0] = '[';
+        text[end] = '0';
+        text[end + 1] = ']';
+        assert_null(read_text(text, end + 2, &here));
+        assert_int_equal(strstr(remark, "more than 200000 values") != NULL, n == 100000);
+    }
+    text[0] = '"'; /* what stands in a text is none */
+    memset(text + 1, '{', 300000);
+    text[300001] = '"';
+    assert_null(read_text(text, 300002, &here));
+    assert_null(strstr(remark, "values"));
     free(text);
 }
 
@@ -561,6 +608,7 @@ int main(void)
         cmocka_unit_test(test_features),
         cmocka_unit_test(test_entries),
         cmocka_unit_test(test_candidates),
+        cmocka_unit_test(test_number_of_candidates),
         cmocka_unit_test(test_needs),
         cmocka_unit_test(test_unknown_kernels),
         cmocka_unit_test(test_twice),

@@ -98,7 +98,7 @@ static void check_same(const sattn_profile_entry *a, const sattn_profile_entry *
     assert_int_equal(a->usable, b->usable);
     assert_string_equal(a->shape, b->shape);
     assert_int_equal(a->is_complete, b->is_complete);
-    assert_int_equal(a->is_tie, b->is_tie);
+    assert_int_equal(a->kept, b->kept);
     assert_int_equal(a->is_tainted, b->is_tainted);
     assert_true(same(a->margin, b->margin) && same(a->spread, b->spread));
     assert_true(same(a->max_error, b->max_error));
@@ -147,7 +147,7 @@ static void test_back_again(void **state)
          .usable = 0,
          .shape = "",
          .is_complete = true,
-         .is_tie = true,
+         .kept = SATTN_KEPT_SLOWER_ELSEWHERE,
          .margin = -0.5,
          .spread = (double)NAN,
          .n_tried = 1,

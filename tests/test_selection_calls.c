@@ -413,6 +413,40 @@ static void test_calls_run_the_recipe(void **state)
     free(options.workspace);
 }
 
+/* The same bits for every number of threads, whatever the profile has for each. */
+static void test_fixed_key_splits(void **state)
+{
+    (void)state;
+    static float of_one[FLOATS], of_two[FLOATS];
+    sattn_attention_args a = shape_of(2, 1, 40, 150);
+    const sattn_recipe recipe = recipe_named("chain", scalar_chain, 0);
+    const sattn_shape_class of_two_threads = sattn_class_of(&a, SATTN_COMPUTE_FUSED, 2);
+    sattn_profile *const profiles[] = {
+        profile_for(&a, &recipe),
+        profile_of_one(&of_two_threads, sattn_cpu_this()->usable, &recipe)};
+    for (size_t i = 0; i < COUNT(profiles); ++i) {
+        sattn_options options = {.profile = profiles[i], .key_splits = 1, .threads = 2};
+        set_data(&a, of_two);
+        assert_int_equal(plan_of(&a, &options).decision,
+                         i == 0 ? SATTN_DECIDED_BY_PROFILE : SATTN_DECIDED_WITHOUT_ENTRY);
+        assert_int_equal(sattn_attention(&a, &options), SATTN_OK);
+        options.threads = 1;
+        set_data(&a, of_one);
+        assert_int_equal(sattn_attention(&a, &options), SATTN_OK);
+        assert_memory_equal(of_one, of_two, sizeof of_one);
+        sattn_profile_destroy(profiles[i]);
+    }
+}
+
+/* Not even the process's own. */
+static void test_none(void **state)
+{
+    (void)state;
+    const sattn_attention_args a = shape_of(1, 1, 40, 100);
+    const sattn_options options = {.profile = sattn_profile_none()};
+    assert_int_equal(plan_of(&a, &options).decision, SATTN_DECIDED_WITHOUT_PROFILE);
+}
+
 /* A ragged batch takes what fits it, for the largest sequence of each phase. */
 static void test_ragged(void **state)
 {
@@ -504,8 +538,9 @@ static void test_list(void **state)
     static const struct {
         int64_t n_kv_heads, n_group, n_q, n_k;
         int threads;
-    } shapes[] = {{1, 1, 1, 700, 1},  {2, 4, 1, 200, 1},   {1, 1, 20, 300, 1},
-                  {1, 1, 33, 197, 1}, {2, 1, 197, 197, 1}, {1, 2, 3, 1000, 4}};
+    } shapes[] = {{1, 1, 1, 700, 1},   {2, 4, 1, 200, 1},  {1, 1, 20, 300, 1}, {1, 1, 33, 197, 1},
+                  {2, 1, 197, 197, 1}, {1, 2, 3, 1000, 4}, {1, 1, 64, 64, 1}}; /* the last leaves no
+                                                                                  rows over */
     size_t count;
     const sattn_kernel *const rows = sattn_registry(&count);
     for (size_t s = 0; s < COUNT(shapes); ++s) {
@@ -513,10 +548,13 @@ static void test_list(void **state)
             shape_of(shapes[s].n_kv_heads, shapes[s].n_group, shapes[s].n_q, shapes[s].n_k);
         const sattn_options options = {.threads = shapes[s].threads};
         sattn_recipe_list list;
+        char names[SATTN_RECIPE_TEXT];
         assert_int_equal(sattn_list_recipes(&list, SATTN_CALL_ATTENTION, &a, &options), SATTN_OK);
         check_list(&list);
         assert_int_equal(list.taken, 0);
         assert_int_equal(list.decision, SATTN_DECIDED_WITHOUT_PROFILE);
+        sattn_recipe_print(&list.items[0].recipe, names);
+        assert_string_equal(names, plan_of(&a, &options).names);
         for (size_t i = 0; i < count; ++i) /* also those that are ranked for no phase */
             assert_true(rows[i].op > SATTN_OP_av || has_kernel(&list, &rows[i]));
         for (size_t i = 0; i < list.n; ++i)
@@ -525,6 +563,69 @@ static void test_list(void **state)
                 (sattn_recipe_needs(&list.items[i].recipe) & ~sattn_cpu_this()->usable) == 0);
         take_each(&list, &a, shapes[s].threads);
     }
+}
+
+/* The list's verdicts are one way to say who comes before whom, the choice is the other: a recipe
+ * is eligible exactly where a profile that has it decides. */
+static void check_verdicts(const char *what, const sattn_attention_args *a, sattn_options options)
+{
+    sattn_recipe_list list;
+    options.profile = sattn_profile_none();
+    assert_int_equal(sattn_list_recipes(&list, SATTN_CALL_ATTENTION, a, &options), SATTN_OK);
+    const bool is_named = list.decision == SATTN_DECIDED_BY_NAME;
+    for (size_t i = 0; i < list.n; ++i) {
+        sattn_profile *const profile =
+            profile_of_one(&list.shape_class, sattn_cpu_this()->usable, &list.items[i].recipe);
+        options.profile = profile;
+        const sattn_decision decision = plan_of(a, &options).decision;
+        sattn_profile_destroy(profile);
+        if (is_named ? decision != SATTN_DECIDED_BY_NAME
+                     : (decision == SATTN_DECIDED_BY_PROFILE) !=
+                           (list.items[i].verdict == SATTN_RECIPE_ELIGIBLE)) {
+            char names[SATTN_RECIPE_TEXT];
+            sattn_recipe_print(&list.items[i].recipe, names);
+            fail_msg("%s: %s: verdict %d, decision %d", what, names, (int)list.items[i].verdict,
+                     (int)decision);
+        }
+    }
+}
+
+static void test_verdicts_are_decisions(void **state)
+{
+    (void)state;
+    const sattn_kernel *const qk = other_kernel(SATTN_OP_qk);
+    const struct {
+        const char *what;
+        sattn_options options;
+    } cases[] = {{"nothing", {0}},
+                 {"threads", {.threads = 4}},
+                 {"a cap", {.isa = "scalar"}},
+                 {"fused", {.plan = "fused"}},
+                 {"a chain", {.plan = "chain"}},
+                 {"one range", {.key_splits = 1}},
+                 {"ranges", {.key_splits = 2, .threads = 4}},
+                 {"ranges, fused", {.key_splits = 2, .plan = "fused"}},
+                 {"a range of a chain", {.key_splits = 1, .plan = "chain"}},
+                 {"a name", {.kernels = scalar_fused}},
+                 {"a name of a chain", {.kernels = "sattn_av_f32_scalar"}},
+                 {"another name of a chain", {.kernels = qk ? qk->name : NULL}},
+                 {"names of a chain", {.kernels = scalar_chain, .plan = "chain"}},
+                 {"a name of the other plan", {.kernels = scalar_fused, .plan = "chain"}},
+                 {"a name under a cap", {.kernels = "sattn_av_f32_scalar", .isa = "scalar"}},
+                 {"a name elsewhere", {.kernels = "sattn_exp_f32_scalar"}}};
+    static float scores[1];
+    static const int64_t shapes[][2] = {{1, 8000}, {40, 100}, {197, 197}};
+    for (size_t s = 0; s < COUNT(shapes); ++s)
+        for (size_t c = 0; c < COUNT(cases); ++c) {
+            sattn_attention_args a = shape_of(1, 1, shapes[s][0], shapes[s][1]);
+            check_verdicts(cases[c].what, &a, cases[c].options);
+            a.scores = scores;
+            a.scores_stride_t = shapes[s][1];
+            const bool is_refused = cases[c].options.key_splits > 1 ||
+                                    (cases[c].options.plan && cases[c].options.plan[0] == 'f');
+            if (!is_refused) /* scores, by what computes none */
+                check_verdicts(cases[c].what, &a, cases[c].options);
+        }
 }
 
 static void test_list_of_key_ranges(void **state)
@@ -596,8 +697,11 @@ int main(void)
         cmocka_unit_test(test_rest_kernel),
         cmocka_unit_test(test_steps_and_arrays),
         cmocka_unit_test(test_calls_run_the_recipe),
+        cmocka_unit_test(test_fixed_key_splits),
+        cmocka_unit_test(test_none),
         cmocka_unit_test(test_ragged),
         cmocka_unit_test(test_list),
+        cmocka_unit_test(test_verdicts_are_decisions),
         cmocka_unit_test(test_list_of_key_ranges),
         cmocka_unit_test(test_list_of_steps),
     };

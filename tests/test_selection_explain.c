@@ -72,19 +72,21 @@ static void test_without_profile(void **state)
 {
     (void)state;
     static const int64_t shapes[][4] = {{1, 1, 1, 100}, {2, 1, 197, 197}, {1, 4, 5, 64}};
-    const sattn_options plans[] = {{0}, {.plan = "chain"}, {.kernels = scalar_fused}};
+    const sattn_options nothing = {0}, chain = {.plan = "chain"}, named = {.kernels = scalar_fused},
+                        none = {.profile = sattn_profile_none()};
+    const sattn_options *const plans[] = {&nothing, &chain, &named, &none};
     for (size_t s = 0; s < COUNT(shapes); ++s)
         for (size_t p = 0; p < COUNT(plans); ++p) {
             const sattn_attention_args a =
                 shape_of(shapes[s][0], shapes[s][1], shapes[s][2], shapes[s][3]);
-            sattn_explanation *const e = explain(&a, &plans[p]);
-            check(e, plan_kernels(&a, &plans[p]));
+            sattn_explanation *const e = explain(&a, plans[p]);
+            check(e, plan_kernels(&a, plans[p]));
             assert_true(e->candidates[0].is_default && e->candidates[0].is_taken);
             assert_true(isnan(e->candidates[0].time_ns) && isnan(e->candidates[0].error));
             assert_int_equal(e->candidates[0].samples, 0);
             assert_string_equal(e->profile, "");
             assert_non_null(
-                strstr(e->decision, plans[p].kernels ? "by name" : "no profile is in use"));
+                strstr(e->decision, plans[p]->kernels ? "by name" : "no profile is in use"));
             sattn_explanation_destroy(e);
         }
 }
@@ -120,7 +122,7 @@ static void test_reasons(void **state)
         }
     }
     check_reason(by_name, scalar_chain, "sattn_fused_f32_scalar is asked for by name");
-    check_reason(e, scalar_chain, "");
+    check_reason(e, scalar_chain, "a chain is not taken unless it is asked for");
     sattn_explanation_destroy(e);
     sattn_explanation_destroy(by_cap);
     sattn_explanation_destroy(by_name);
@@ -144,15 +146,16 @@ static void test_reasons(void **state)
     sattn_explanation_destroy(other);
 }
 
-enum { TRIED = 5 };
+enum { TRIED = 7 };
 
 /* What a profile measured: a default, a choice, one that is slower and as exact, one that is slower
- * and more exact, and one that is wrong. */
-static sattn_profile *measured(const sattn_attention_args *a, size_t taken,
-                               char names[TRIED][SATTN_RECIPE_TEXT], double max_error)
+ * and more exact, one that is wrong, one that is hardly slower than the choice, and one whose error
+ * is not known. `facts` are the entry's beside that. */
+static sattn_profile *measured(const sattn_attention_args *a, const sattn_profile_entry *facts,
+                               char names[TRIED][SATTN_RECIPE_TEXT])
 {
-    static const double times[TRIED] = {2000, 1000, 3000, 4000, 500};
-    static const double errors[TRIED] = {1.0, 1.0, 1.0, 0.5, 9.0};
+    static const double times[TRIED] = {2000, 1000, 3000, 4000, 500, 1050, 900};
+    static const double errors[TRIED] = {1.0, 1.0, 1.0, 0.5, 9.0, 1.0, (double)NAN};
     sattn_recipe_list list;
     sattn_tried tried[TRIED];
     size_t n = 0;
@@ -165,25 +168,21 @@ static sattn_profile *measured(const sattn_attention_args *a, size_t taken,
                                      .time_p90_ns = times[n] + 10,
                                      .samples = 7,
                                      .error = errors[n],
-                                     .error_bound = n == 4 && max_error == 0 ? 8.0 : 20.0,
-                                     .is_admitted = n < 4};
+                                     .error_bound = n == 4 && facts->max_error == 0 ? 8.0 : 20.0,
+                                     .is_admitted = n != 4};
             sattn_recipe_print(&tried[n].recipe, names[n]);
             ++n;
         }
     if (n < TRIED) /* of a build without vectors */
         return NULL;
-    const sattn_profile_entry entry = {.shape_class = list.shape_class,
-                                       .usable = sattn_cpu_this()->usable,
-                                       .shape = "a named shape",
-                                       .is_complete = true,
-                                       .is_tie = taken == 0,
-                                       .is_tainted = taken == 0,
-                                       .margin = 0.25,
-                                       .spread = 0.1,
-                                       .max_error = max_error,
-                                       .n_tried = TRIED,
-                                       .tried = tried,
-                                       .taken = taken};
+    sattn_profile_entry entry = *facts;
+    entry.shape_class = list.shape_class;
+    entry.usable = sattn_cpu_this()->usable;
+    entry.shape = "a named shape";
+    entry.is_complete = true;
+    entry.margin = 0.25;
+    entry.n_tried = TRIED;
+    entry.tried = tried;
     return sattn_profile_make(&entry, 1, "of-a-test.json");
 }
 
@@ -192,7 +191,8 @@ static void test_measured(void **state)
     (void)state;
     char names[TRIED][SATTN_RECIPE_TEXT];
     const sattn_attention_args a = shape_of(1, 1, 1, 100);
-    sattn_profile *const profile = measured(&a, 1, names, 0);
+    const sattn_profile_entry facts = {.taken = 1, .spread = 0.1};
+    sattn_profile *const profile = measured(&a, &facts, names);
     if (!profile)
         return;
     const sattn_options options = {.profile = profile};
@@ -211,6 +211,8 @@ static void test_measured(void **state)
     assert_true(taken->samples == 7 && taken->error == 1.0 && taken->error_bound == 20.0);
     check_reason(e, names[0], "100.0 % slower");
     check_reason(e, names[2], "200.0 % slower");
+    check_reason(e, names[5], "not faster than what is taken by more than the spread of 10.0 %");
+    assert_false(candidate_of(e, names[6])->is_on_front); /* how exact it is nobody knows */
     assert_false(candidate_of(e, names[0])->is_on_front);
     assert_false(candidate_of(e, names[2])->is_on_front);
     assert_true(candidate_of(e, names[3])->is_on_front); /* slower, and more exact */
@@ -229,7 +231,9 @@ static void test_tie_and_budget(void **state)
     (void)state;
     char names[TRIED][SATTN_RECIPE_TEXT];
     const sattn_attention_args a = shape_of(1, 1, 1, 100);
-    sattn_profile *const profile = measured(&a, 0, names, 2.5);
+    const sattn_profile_entry facts = {
+        .kept = SATTN_KEPT_IN_A_TIE, .is_tainted = true, .spread = 0.1, .max_error = 2.5};
+    sattn_profile *const profile = measured(&a, &facts, names);
     if (!profile)
         return;
     const sattn_options options = {.profile = profile},
@@ -250,6 +254,112 @@ static void test_tie_and_budget(void **state)
     sattn_profile_destroy(profile);
 }
 
+/* The fastest lost on another shape of the class. */
+static void test_slower_elsewhere(void **state)
+{
+    (void)state;
+    char names[TRIED][SATTN_RECIPE_TEXT];
+    const sattn_attention_args a = shape_of(1, 1, 1, 100);
+    const sattn_profile_entry facts = {.kept = SATTN_KEPT_SLOWER_ELSEWHERE, .spread = 0.1};
+    sattn_profile *const profile = measured(&a, &facts, names);
+    if (!profile)
+        return;
+    const sattn_options options = {.profile = profile};
+    sattn_explanation *const e = explain(&a, &options);
+    check(e, plan_kernels(&a, NULL));
+    assert_non_null(
+        strstr(e->decision, "the fastest is slower elsewhere, and here ahead by 25.0 %"));
+    check_reason(e, names[1], "50.0 % faster here, but the fastest is slower elsewhere");
+    check_reason(e, names[2], "50.0 % slower");
+    sattn_explanation_destroy(e);
+    sattn_profile_destroy(profile);
+}
+
+/* Of a race of one round. */
+static void test_no_spread(void **state)
+{
+    (void)state;
+    char names[TRIED][SATTN_RECIPE_TEXT];
+    const sattn_attention_args a = shape_of(1, 1, 1, 100);
+    const sattn_profile_entry facts = {.taken = 1, .spread = (double)NAN};
+    sattn_profile *const profile = measured(&a, &facts, names);
+    if (!profile)
+        return;
+    const sattn_options options = {.profile = profile};
+    sattn_explanation *const e = explain(&a, &options);
+    assert_null(strstr(e->decision, "nan"));
+    check_reason(e, names[5], "5.0 % slower");
+    check_reason(e, names[6], "not clearly faster");
+    for (size_t i = 0; i < e->n_candidates; ++i)
+        assert_null(strstr(e->candidates[i].reason, "nan"));
+    sattn_explanation_destroy(e);
+    sattn_profile_destroy(profile);
+}
+
+/* A class was measured where no rows are left over, and has calls where some are: what these run is
+ * not among what was tried. */
+static void test_another_default(void **state)
+{
+    (void)state;
+    const sattn_attention_args a = shape_of(2, 1, 197, 197);
+    sattn_recipe_list list;
+    sattn_tried tried[2];
+    char names[SATTN_RECIPE_TEXT];
+    assert_int_equal(sattn_list_recipes(&list, SATTN_CALL_ATTENTION, &a, NULL), SATTN_OK);
+    sattn_recipe alone = list.items[0].recipe, scalar;
+    if (!alone.rest_kernel) /* of a build without vectors */
+        return;
+    alone.rest_kernel = NULL;
+    assert_true(sattn_recipe_parse(SATTN_CALL_ATTENTION, "fused", scalar_fused, 0, &scalar));
+    fill_tried(tried, &alone, &scalar);
+    tried[1].time_ns = (double)NAN;
+    const sattn_profile_entry entry = {.shape_class = list.shape_class,
+                                       .usable = sattn_cpu_this()->usable,
+                                       .shape = "a named shape",
+                                       .is_complete = true,
+                                       .margin = (double)NAN,
+                                       .spread = (double)NAN,
+                                       .n_tried = 2,
+                                       .tried = tried};
+    sattn_profile *const profile = sattn_profile_make(&entry, 1, "");
+    const sattn_options options = {.profile = profile};
+    sattn_explanation *const e = explain(&a, &options);
+    check(e, plan_kernels(&a, NULL));
+    sattn_recipe_print(&alone, names);
+    check_reason(e, names, "measured, but not against what this shape runs");
+    check_reason(e, scalar_chain, "the profile has not tried it");
+    sattn_explanation_destroy(e);
+    sattn_profile_destroy(profile);
+}
+
+/* More than a file may have, of which the last is taken: it is among what is told. */
+static void test_full_list(void **state)
+{
+    (void)state;
+    enum { MANY = SATTN_RECIPES_MAX + 8 };
+    static sattn_tried tried[MANY];
+    const sattn_attention_args a = shape_of(1, 1, 1, 100);
+    for (int i = 0; i < MANY; ++i) {
+        tried[i] = (sattn_tried){.time_ns = 1000, .samples = 1, .is_admitted = true};
+        assert_true(
+            sattn_recipe_parse(SATTN_CALL_ATTENTION, "fused", scalar_fused, i, &tried[i].recipe));
+    }
+    const sattn_profile_entry entry = {.shape_class = sattn_class_of(&a, SATTN_COMPUTE_FUSED, 1),
+                                       .usable = sattn_cpu_this()->usable,
+                                       .shape = "a named shape",
+                                       .is_complete = true,
+                                       .n_tried = MANY,
+                                       .tried = tried,
+                                       .taken = MANY - 1};
+    sattn_profile *const profile = sattn_profile_make(&entry, 1, "");
+    const sattn_options options = {.profile = profile};
+    sattn_explanation *const e = explain(&a, &options);
+    check(e, scalar_fused);
+    assert_int_equal(e->n_candidates, SATTN_RECIPES_MAX);
+    sattn_explanation_destroy(e);
+    sattn_profile_destroy(profile);
+}
+
 /* One head of a single query: with several threads its keys are cut, in one number of ranges or
  * another. A build without threads does not have the choice. */
 static void test_key_ranges(void **state)
@@ -263,6 +373,18 @@ static void test_key_ranges(void **state)
         if (e->candidates[i].key_splits > 0)
             assert_non_null(strstr(e->candidates[i].reason, "the number of key ranges follows"));
     sattn_explanation_destroy(e);
+    const struct {
+        int asked, runs;
+    } cases[] = {{3, 3}, {1, 1}, {1000000, (100000 - 1) / SATTN_KEY_BLOCK + 1}};
+    for (size_t c = 0; c < COUNT(cases); ++c) {
+        const sattn_options ranges = {.key_splits = cases[c].asked, .threads = 4};
+        sattn_explanation *const asked = explain(&a, &ranges);
+        check(asked, plan_kernels(&a, &ranges));
+        for (size_t i = 0; i < asked->n_candidates; ++i)
+            assert_int_equal(asked->candidates[i].key_splits,
+                             strcmp(asked->candidates[i].plan, "fused") == 0 ? cases[c].runs : 0);
+        sattn_explanation_destroy(asked);
+    }
 }
 
 /* Its error is good enough where it is told: something else spoke against it. */
@@ -271,7 +393,8 @@ static void test_not_admitted(void **state)
     (void)state;
     char names[TRIED][SATTN_RECIPE_TEXT];
     const sattn_attention_args a = shape_of(1, 1, 1, 100);
-    sattn_profile *const profile = measured(&a, 1, names, 100);
+    const sattn_profile_entry facts = {.taken = 1, .spread = 0.1, .max_error = 100};
+    sattn_profile *const profile = measured(&a, &facts, names);
     if (!profile)
         return;
     const sattn_options options = {.profile = profile};
@@ -332,8 +455,10 @@ static void test_warnings(void **state)
     char said[64] = "";
     sattn_set_warning_handler(note_warning, said);
     sattn_warn("%s %d", "message", 5);
-    sattn_set_warning_handler(NULL, NULL);
     assert_string_equal(said, "message 5");
+    sattn_warn("%s", "one\ntwo \x1b[31m\x7f\r three");
+    assert_string_equal(said, "one?two ?[31m?? three");
+    sattn_set_warning_handler(NULL, NULL);
 }
 
 int main(void)
@@ -343,7 +468,9 @@ int main(void)
         cmocka_unit_test(test_key_ranges),       cmocka_unit_test(test_not_admitted),
         cmocka_unit_test(test_measured),         cmocka_unit_test(test_tie_and_budget),
         cmocka_unit_test(test_steps_and_arrays), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_warnings),         cmocka_unit_test(test_full_list),
+        cmocka_unit_test(test_slower_elsewhere), cmocka_unit_test(test_no_spread),
+        cmocka_unit_test(test_another_default),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

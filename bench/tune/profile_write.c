@@ -66,7 +66,7 @@ static json_t *entry_object(const sattn_profile_entry *entry)
                         number(entry->max_error > 0 ? entry->max_error : (double)NAN));
     json_object_set_new(object, "shape", json_string(entry->shape));
     json_object_set_new(object, "taken", json_integer((json_int_t)entry->taken));
-    json_object_set_new(object, "tie", json_boolean(entry->is_tie));
+    json_object_set_new(object, "kept", json_string(sattn_kept_name(entry->kept)));
     json_object_set_new(object, "tainted", json_boolean(entry->is_tainted));
     json_object_set_new(object, "margin", number(entry->margin));
     json_object_set_new(object, "spread", number(entry->spread));

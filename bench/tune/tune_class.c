@@ -182,7 +182,8 @@ static void fill_race(const sattn_tune_field *field, const int *lane_of,
     }
     if (standard)
         outcome->gain = standard->behind;
-    entry->is_tie = race->is_tie && entry->taken == 0; /* what is not exact enough keeps nothing */
+    if (race->is_tie && entry->taken == 0) /* what is not exact enough keeps nothing */
+        entry->kept = SATTN_KEPT_IN_A_TIE;
     entry->is_tainted = race->is_tainted;
     entry->is_complete = race->is_complete;
     entry->margin = race->margin;

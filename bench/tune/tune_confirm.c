@@ -48,7 +48,7 @@ static void keep_default(const sattn_tune_job *elsewhere, double by, sattn_tune_
     snprintf(outcome->kept, sizeof outcome->kept, "%.40s is faster here, but %.0f %% slower at %s",
              name, 100 * by, sizes);
     entry->taken = 0;
-    entry->is_tie = true;
+    entry->kept = SATTN_KEPT_SLOWER_ELSEWHERE;
     entry->margin = outcome->gain.median - 1; /* of the best other over the default */
     entry->spread = sattn_race_spread(&outcome->gain);
 }

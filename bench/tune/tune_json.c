@@ -58,7 +58,7 @@ static void add_entry(json_t *object, const sattn_profile_entry *entry,
     json_object_set_new(object, "measured", json_string(entry->shape));
     json_object_set_new(object, "complete", json_boolean(entry->is_complete));
     json_object_set_new(object, "taken", json_integer((json_int_t)entry->taken));
-    json_object_set_new(object, "tie", json_boolean(entry->is_tie));
+    json_object_set_new(object, "kept", json_string(sattn_kept_name(entry->kept)));
     json_object_set_new(object, "tainted", json_boolean(entry->is_tainted));
     sattn_result_number(object, "margin", entry->margin, "nothing to compare with");
     sattn_result_number(object, "spread", entry->spread, "nothing to compare with");

@@ -42,9 +42,9 @@ static const char *note_of(const sattn_tune_session *session, size_t job,
         return "from the file";
     if (entry->taken > 0)
         return entry->tried[0].is_admitted ? "" : "the default is not exact enough";
-    if (*session->outcomes[job].kept)
-        return "default kept";
-    return entry->is_tie ? "tie, default kept" : "default is the fastest";
+    return entry->kept == SATTN_KEPT_IN_A_TIE           ? "tie, default kept"
+           : entry->kept == SATTN_KEPT_SLOWER_ELSEWHERE ? "slower elsewhere, default kept"
+                                                        : "default is the fastest";
 }
 
 /* ---- lines */

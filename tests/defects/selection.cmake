@@ -45,7 +45,7 @@ sattn_dispatch_defect(profile_before_names FILE dispatch/choose.c ${calls}
 sattn_dispatch_defect(names_of_the_recipe_ignored FILE dispatch/choose.c ${calls}
   FROM [[return names_allow(overrides, recipe) ?]] TO [[return true ?]])
 sattn_dispatch_defect(profile_before_the_plan FILE dispatch/choose.c ${calls}
-  FROM [[if ((is_other && !may_change) ||]] TO [[if ((is_other && 0 * may_change) ||]])
+  FROM [[if ((is_other && !is_open) ||]] TO [[if ((is_other && 0 * is_open) ||]])
 sattn_dispatch_defect(chain_where_ranges_are_asked_for FILE dispatch/choose.c ${calls}
   FROM [[recipe->computation == SATTN_COMPUTE_CHAIN && plan->key_splits > 1)]]
   TO [[recipe->computation == SATTN_COMPUTE_CHAIN && plan->key_splits > 9)]])
@@ -55,10 +55,11 @@ sattn_dispatch_defect(choice_that_cannot_run FILE dispatch/choose.c ${calls}
 sattn_dispatch_defect(unfinished_entry_taken FILE dispatch/choose.c ${calls}
   FROM [[if (!entry->is_complete || entry->taken >= entry->n_tried)]] TO [[if (entry->taken >= entry->n_tried)]])
 sattn_dispatch_defect(default_taken_as_a_recipe FILE dispatch/choose.c ${calls}
-  FROM [[if (entry->taken == 0)]] TO [[if (entry->taken == 0 && entry->is_tie)]])
+  FROM [[if (entry->taken == 0)]] TO [[if (entry->taken == 0 && entry->kept)]])
 sattn_dispatch_defect(profile_of_one_thread FILE dispatch/choose.c ${calls}
-  FROM [[sattn_class_of(&plan->args, plan->computation, sattn_threads_asked(options));]]
-  TO [[sattn_class_of(&plan->args, plan->computation, 1);]])
+  FROM [[is_fixed ? 1 : sattn_threads_asked(options));]] TO [[1);]])
+sattn_dispatch_defect(fixed_ranges_by_threads FILE dispatch/choose.c ${calls}
+  FROM [[is_fixed ? 1 : sattn_threads_asked(options));]] TO [[sattn_threads_asked(options));]])
 sattn_dispatch_defect(rest_kernel_of_the_registry FILE dispatch/choose.c ${calls}
   FROM [[plan->rest_kernel = recipe->rest_kernel;]] TO [[plan->rest_kernel = NULL;]])
 sattn_dispatch_defect(key_ranges_of_the_profile_ignored FILE dispatch/choose.c ${calls}
@@ -74,23 +75,44 @@ sattn_dispatch_defect(ragged_by_a_chain FILE dispatch/ragged_plan.c ${calls}
 # ---- the list, and what is told of it
 sattn_dispatch_defect(ranked_kernels_alone FILE dispatch/candidates.c ${calls}
   FROM [[        if (rows[i].op == op) {]] TO [[        if (rows[i].op == op && rows[i].phases) {]])
+sattn_dispatch_defect(chain_refused_one_range FILE dispatch/candidates.c ${calls}
+  FROM [[SATTN_COMPUTE_CHAIN && r->key_splits > 1)]] TO [[SATTN_COMPUTE_CHAIN && r->key_splits > 0)]])
+sattn_dispatch_defect(open_where_a_plan_is_asked_for FILE dispatch/candidates.c ${calls}
+  FROM [[recipe->computation != r->computation && !r->is_open;]] TO [[false;]])
 sattn_dispatch_defect(chains_of_mixed_kinds FILE dispatch/candidates.c ${calls}
   FROM [[(rows[i].phases == 0) == (kernel->phases == 0))]] TO [[rows[i].phases != 0)]])
 sattn_dispatch_defect(one_recipe_twice FILE dispatch/candidates.c ${calls}
   FROM [[if (index == list->n && list->n < SATTN_RECIPES_MAX)]] TO [[if (list->n < SATTN_RECIPES_MAX)]])
 sattn_dispatch_defect(default_is_the_profiles FILE dispatch/candidates.c ${calls}
   FROM [[without.profile = sattn_profile_none();]] TO [[]])
+sattn_dispatch_defect(rest_kernel_without_rows FILE dispatch/candidates.c ${calls}
+  FROM [[if (sattn_plan_rest_rows(plan, plan->args.n_q) > 0)]] TO [[if (plan->rest_kernel)]])
 sattn_dispatch_defect(key_ranges_of_many_blocks FILE dispatch/candidates.c ${calls}
   FROM [[|| blocks >= (double)threads)]] TO [[)]])
 set(explain COMMAND test_selection_explain)
+sattn_dispatch_defect(taken_behind_the_list FILE dispatch/candidates.c ${explain}
+  FROM [[const sattn_recipe taken = recipe_of(&plan);]]
+  TO [[const sattn_recipe taken = recipe_of(&plan); add_tried(list, &r);]])
 sattn_dispatch_defect(wrong_kernel_eligible FILE dispatch/explain.c ${explain}
   FROM [[.is_eligible = may_run && (!tried || tried->is_admitted),]] TO [[.is_eligible = may_run,]])
+sattn_dispatch_defect(ranges_asked_for_not_told FILE dispatch/explain.c ${explain}
+  FROM [[list->asked_splits > 0 && !has_own]] TO [[list->asked_splits > 9 && !has_own]])
 sattn_dispatch_defect(front_of_the_fastest_alone FILE dispatch/explain.c ${explain}
   FROM [[other->is_eligible && other->time_ns <= c->time_ns &&]] TO [[other->time_ns <= c->time_ns ||]])
 sattn_dispatch_defect(budget_where_there_is_none FILE dispatch/explain.c ${explain}
   FROM [[budget > 0 && tried->error > budget)]] TO [[tried->error > 0)]])
 sattn_dispatch_defect(tie_told_as_a_lead FILE dispatch/explain.c ${explain}
-  FROM [[entry->is_tie ? "a tie within"]] TO [[entry->margin < 0 ? "a tie within"]])
+  FROM [[words[entry->kept],]] TO [[words[0],]])
+sattn_dispatch_defect(slower_within_the_spread FILE dispatch/explain.c ${explain}
+  FROM [[ratio - 1 > entry->spread : ratio > 1;]] TO [[ratio - 1 > 0 : ratio > 1;]])
+sattn_dispatch_defect(kept_told_as_a_tie FILE dispatch/explain.c ${explain}
+  FROM [[entry->kept == SATTN_KEPT_SLOWER_ELSEWHERE &&]] TO [[entry->kept == SATTN_KEPT_COUNT &&]])
+sattn_dispatch_defect(spread_of_nothing_told FILE dispatch/explain.c ${explain}
+  FROM [[    else if (isfinite(entry->spread))]] TO [[    else if (entry->n_tried > 0)]])
+sattn_dispatch_defect(not_tried_told_of_what_was FILE dispatch/explain.c ${explain}
+  FROM [[    else if (is_timed)]] TO [[    else if (is_timed && taken)]])
+sattn_dispatch_defect(front_of_errors_not_known FILE dispatch/explain.c ${explain}
+  FROM [[isfinite(c->time_ns) && isfinite(c->error);]] TO [[isfinite(c->time_ns);]])
 sattn_dispatch_defect(cap_not_told FILE dispatch/candidates.c ${explain}
   FROM [[judged.verdict = SATTN_RECIPE_CAPPED;]] TO [[judged.verdict = SATTN_RECIPE_ELIGIBLE;]])
 sattn_dispatch_defect(name_not_told FILE dispatch/candidates.c ${explain}
@@ -121,3 +143,9 @@ sattn_dispatch_defect(direct_softcap_forgotten FILE dispatch/direct.c ${direct}
   FROM [[args->softcap = a->softcap;]] TO [[args->softcap = 0;]])
 sattn_dispatch_defect(direct_with_hidden_keys FILE dispatch/direct.c ${direct}
   FROM [[!plan->may_hide && plan->workers == 1]] TO [[plan->workers == 1]])
+sattn_dispatch_defect(direct_beside_threads FILE dispatch/direct.c ${direct}
+  FROM [[plan->workers == 1 &&]] TO [[]])
+sattn_dispatch_defect(direct_without_dense_copies FILE dispatch/direct.c ${direct}
+  FROM [[plan->n_dense == 0 &&]] TO [[]])
+sattn_dispatch_defect(direct_bytes_forgotten FILE dispatch/direct.c ${direct}
+  FROM [[args->kv_bytes = plan->kv_bytes;]] TO [[args->kv_bytes = 0;]])

@@ -2,7 +2,7 @@
  *
  * fuzz_profile_check.c: fuzz_check of profiles. The first byte says what the rest of an input is:
  * 0, the text of a profile; else a list of places in a legal one, each with what is put there. What
- * is read must be consistent, and be found again. */
+ * is read must be consistent, be found again, and be explained. */
 #include "dispatch/profile_read.h"
 #include "tests/fuzz/fuzz_bytes.h"
 #include "tests/fuzz/fuzz_check.h"
@@ -82,8 +82,8 @@ static json_t *vary(const json_t *old, fuzz_bytes *bytes)
 static void change(json_t *document, fuzz_bytes *bytes)
 {
     static const char *const of_entry[] = {
-        "",     "/class",   "/features", "/complete", "/max_error",  "/shape", "/taken",
-        "/tie", "/tainted", "/margin",   "/spread",   "/candidates", "/more"};
+        "",      "/class",   "/features", "/complete", "/max_error",  "/shape", "/taken",
+        "/kept", "/tainted", "/margin",   "/spread",   "/candidates", "/more"};
     static const char *const of_candidate[] = {
         "",         "/plan",        "/kernels",     "/key_splits",
         "/time_ns", "/time_p10_ns", "/time_p90_ns", "/samples",
@@ -139,6 +139,66 @@ static void check_entry(const sattn_profile *profile, const sattn_profile_entry 
            "what is taken must not be");
 }
 
+/* A call of the class, if there is one, and not too large for the products below. */
+static sattn_status explain(const sattn_shape_class *class, const sattn_options *options,
+                            sattn_explanation **explanation)
+{
+    if (class->rows_log2 > 20 || class->keys_log2 > 20 || class->d_log2 > 20 ||
+        class->d_v_log2 > 20)
+        return SATTN_ERR_TOO_LARGE;
+    const int64_t one = 1, rows = one << class->rows_log2, n_k = one << class->keys_log2;
+    const int64_t n_group = class->group > 0 ? class->group : 1;
+    const int64_t n_q = rows > n_group ? rows / n_group : 1;
+    const int64_t d = one << class->d_log2, d_v = one << class->d_v_log2;
+    const sattn_attention_args a = {.batch = 1,
+                                    .n_q_heads = n_group,
+                                    .n_kv_heads = 1,
+                                    .n_q = n_q,
+                                    .n_k = n_k,
+                                    .d = d,
+                                    .d_v = d_v,
+                                    .q = {.stride_h = d, .stride_t = n_group * d},
+                                    .k = {.stride_t = d},
+                                    .v = {.stride_t = d_v},
+                                    .o = {.stride_h = d_v, .stride_t = n_group * d_v},
+                                    .scores_stride_t = n_k,
+                                    .scores_stride_h = n_k * n_q,
+                                    .scores_in_stride_t = n_k,
+                                    .scores_in_stride_h = n_k * n_q};
+    switch (class->call) {
+    case SATTN_CALL_QK:
+        return sattn_explain_step(explanation, SATTN_STEP_QK, &a, options);
+    case SATTN_CALL_SOFTMAX:
+        return sattn_explain_step(explanation, SATTN_STEP_SOFTMAX, &a, options);
+    case SATTN_CALL_AV:
+        return sattn_explain_step(explanation, SATTN_STEP_AV, &a, options);
+    case SATTN_CALL_EXP:
+        return sattn_explain_exp(explanation, n_k, options);
+    case SATTN_CALL_TANH:
+        return sattn_explain_tanh(explanation, n_k, options);
+    default:
+        return sattn_explain(explanation, &a, options);
+    }
+}
+
+/* Under a cap that leaves what every machine has, and so the kernels of the legal profile. */
+static void check_explanation(const sattn_profile *profile, const sattn_profile_entry *entry)
+{
+    const sattn_options options = {
+        .profile = profile, .isa = "scalar", .threads = entry->shape_class.threads};
+    sattn_explanation *explanation;
+    int n_taken = 0;
+    if (explain(&entry->shape_class, &options, &explanation) != SATTN_OK)
+        return;
+    for (size_t i = 0; i < explanation->n_candidates; ++i) {
+        const sattn_candidate *const candidate = &explanation->candidates[i];
+        n_taken += candidate->is_taken;
+        demand((candidate->reason[0] == '\0') == candidate->is_taken, "a reason is none");
+    }
+    demand(n_taken == 1, "not one is taken");
+    sattn_explanation_destroy(explanation);
+}
+
 static fuzz_outcome check_text(const char *text, size_t size, const sattn_identity *here)
 {
     sattn_profile *profile;
@@ -150,8 +210,10 @@ static fuzz_outcome check_text(const char *text, size_t size, const sattn_identi
     if (!profile)
         return FUZZ_REFUSED;
     const sattn_profile_entry *const entries = sattn_profile_entries(profile, &n);
-    for (size_t i = 0; i < n; ++i)
+    for (size_t i = 0; i < n; ++i) {
         check_entry(profile, &entries[i]);
+        check_explanation(profile, &entries[i]);
+    }
     sattn_profile_destroy(profile);
     return remark[0] == '\0' ? FUZZ_VERIFIED : FUZZ_ACCEPTED;
 }

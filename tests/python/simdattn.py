@@ -23,6 +23,7 @@ import enum
 import functools
 import os
 import platform
+import weakref
 from collections.abc import Sequence
 from ctypes import c_bool, c_char_p, c_float, c_int, c_int64, c_size_t, c_void_p
 from dataclasses import dataclass
@@ -49,6 +50,7 @@ class Status(enum.IntEnum):
     ERR_ENVIRONMENT = 6
     ERR_WORKSPACE = 7
     ERR_MEMORY = 8
+    ERR_PROFILE = 9
 
 
 class Dtype(enum.IntEnum):
@@ -154,7 +156,7 @@ class RawOptions(ctypes.Structure):
         ("threads", c_int),
         ("isa", c_char_p),
         ("kernels", c_char_p),
-        ("profile", c_char_p),
+        ("profile", c_void_p),
         ("workspace", c_void_p),
         ("workspace_size", c_size_t),
         ("key_splits", c_int),
@@ -222,7 +224,7 @@ class Options:
     threads: int = 0
     isa: str | None = None
     kernels: str | None = None
-    profile: str | None = None
+    profile: Profile | None = None
     workspace: NDArray[np.uint8] | None = None
     key_splits: int = 0
     plan: str | None = None
@@ -263,6 +265,8 @@ def library() -> ctypes.CDLL:
         ("sattn_attention_workspace_size", c_int, [args, options, size]),
         ("sattn_attention_ragged", c_int, [args, ragged, options]),
         ("sattn_attention_ragged_workspace_size", c_int, [args, ragged, options, size]),
+        ("sattn_profile_load", c_int, [ctypes.POINTER(c_void_p), c_char_p]),
+        ("sattn_profile_destroy", None, [c_void_p]),
         ("sattn_qk", c_int, [args, options]),
         ("sattn_softmax", c_int, [args, options]),
         ("sattn_av", c_int, [args, options]),
@@ -298,6 +302,15 @@ def workspace(size: int) -> NDArray[np.uint8]:
 def _check(status: int) -> None:
     if status != Status.OK:
         raise Error(Status(status), library().sattn_last_error().decode())
+
+
+class Profile:
+    """sattn_profile: what `simdattn tune` measured, read from a file."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.raw = c_void_p()
+        _check(library().sattn_profile_load(ctypes.byref(self.raw), os.fsencode(path)))
+        weakref.finalize(self, library().sattn_profile_destroy, self.raw)
 
 
 # ---- from arrays to the structs
@@ -468,7 +481,9 @@ def _raw_options(options: Options | None) -> Any:
     if options is None:
         return None
     raw = RawOptions(threads=options.threads, key_splits=options.key_splits)
-    for field in ("isa", "kernels", "profile", "plan"):
+    if options.profile is not None:
+        raw.profile = options.profile.raw
+    for field in ("isa", "kernels", "plan"):
         text = getattr(options, field)
         setattr(raw, field, None if text is None else text.encode())
     if options.workspace is not None:

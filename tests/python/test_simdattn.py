@@ -150,7 +150,6 @@ SAME = zeros(2, 2, 5, 8)
         ({"options": simdattn.Options(isa="mmx")}, KERNEL, "mmx"),
         ({"options": simdattn.Options(kernels="none")}, KERNEL, "none"),
         ({"options": simdattn.Options(plan="both")}, ARGUMENT, "both"),
-        ({"options": simdattn.Options(profile="x")}, UNSUPPORTED, "profile"),
         ({"options": simdattn.Options(key_splits=-1)}, ARGUMENT, "key_splits = -1"),
         (
             {"options": simdattn.Options(workspace=simdattn.workspace(256)[1:])},
@@ -168,6 +167,12 @@ def test_refused_by_the_library(changes: Any, status: simdattn.Status, text: str
     with pytest.raises(simdattn.Error, match=text) as refusal:
         call(**changes)
     assert refusal.value.status == status
+
+
+def test_no_profile(tmp_path: Path) -> None:
+    with pytest.raises(simdattn.Error, match="no.json") as refusal:
+        simdattn.Profile(tmp_path / "no.json")
+    assert refusal.value.status in (simdattn.Status.ERR_PROFILE, UNSUPPORTED)
 
 
 def test_nothing_is_written_on_a_refusal() -> None:

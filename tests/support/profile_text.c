@@ -18,14 +18,14 @@ static json_t *candidate(const char *plan, const char *kernels, double time)
 }
 
 static json_t *entry(const sattn_shape_class *shape_class, const sattn_identity *identity,
-                     bool is_complete, int taken, bool is_tie, json_t *candidates)
+                     bool is_complete, int taken, const char *kept, json_t *candidates)
 {
     char class[SATTN_CLASS_TEXT];
     const char *const features = identity->text[SATTN_IDENTITY_FEATURES];
     sattn_class_print(shape_class, class);
-    return json_pack("{s:s, s:s, s:b, s:n, s:s, s:i, s:b, s:b, s:f, s:f, s:o}", "class", class,
+    return json_pack("{s:s, s:s, s:b, s:n, s:s, s:i, s:s, s:b, s:f, s:f, s:o}", "class", class,
                      "features", strcmp(features, "none") == 0 ? "" : features, "complete",
-                     is_complete, "max_error", "shape", "some-shape", "taken", taken, "tie", is_tie,
+                     is_complete, "max_error", "shape", "some-shape", "taken", taken, "kept", kept,
                      "tainted", 0, "margin", 0.25, "spread", 0.01, "candidates", candidates);
 }
 
@@ -53,15 +53,15 @@ json_t *profile_json(const sattn_identity *identity)
     }
     json_t *const entries =
         json_pack("[o, o, o]",
-                  entry(&attention, identity, true, 1, false,
+                  entry(&attention, identity, true, 1, "",
                         json_pack("[o, o]", candidate("fused", "sattn_fused_f32_scalar", 200),
                                   candidate("chain",
                                             "sattn_qk_f32_scalar,sattn_softmax_f32_scalar,"
                                             "sattn_av_f32_scalar",
                                             100))),
-                  entry(&qk, identity, true, 0, true,
+                  entry(&qk, identity, true, 0, "tie",
                         json_pack("[o]", candidate("", "sattn_qk_f32_scalar", 50))),
-                  entry(&array, identity, false, 0, false,
+                  entry(&array, identity, false, 0, "",
                         json_pack("[o]", candidate("", "sattn_exp_f32_scalar", 25))));
     return json_pack("{s:i, s:o, s:o}", "schema_minor", SATTN_PROFILE_SCHEMA_MINOR, "identity",
                      fields, "entries", entries);
