@@ -269,6 +269,33 @@ static void test_wrong_kernel_is_never_chosen(void **state)
     }
 }
 
+/* ---- what is slow */
+
+static void run_often(const sattn_fused_args *args)
+{
+    for (int time = 0; time < 50; ++time)
+        real_kernel->fn.fused(args);
+}
+
+/* What is fifty times as slow as the default is admitted where its time is the question. */
+static void test_must_race(void **state)
+{
+    (void)state;
+    const sattn_tune_job job = job_of("vit-b32-50");
+    sattn_kernel fake = {
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_fake", .fn = {.fused = run_often}};
+    sattn_tune_recipes recipes;
+    sattn_tune_field field;
+    char error[256];
+    with_fakes(&job, &recipes, &fake, 1);
+    assert_true(sattn_tune_field_open(&field, &job, recipes.list, 2, error, sizeof error));
+    field.list[1].must_race = true;
+    assert_true(sattn_tune_admit(&field, 0));
+    assert_int_equal(field.list[0].verdict, SATTN_TUNE_ADMITTED);
+    assert_int_equal(field.list[1].verdict, SATTN_TUNE_ADMITTED);
+    sattn_tune_field_close(&field);
+}
+
 /* ---- the rest of a class */
 
 static void run_twice(const sattn_fused_args *args)
@@ -564,6 +591,7 @@ int main(void)
         cmocka_unit_test(test_inside),
         cmocka_unit_test(test_only_what_is_asked_for),
         cmocka_unit_test(test_wrong_kernel_is_never_chosen),
+        cmocka_unit_test(test_must_race),
         cmocka_unit_test(test_winner_has_to_hold_elsewhere),
         cmocka_unit_test(test_max_error),
         cmocka_unit_test(test_stopped),

@@ -93,6 +93,7 @@ static void run_row(const sattn_regret_run *run, sattn_regret_row *row, double s
     const size_t chosen = chosen_recipe(run, row, &recipes);
     if (sattn_tune_field_open(&field, &row->job, recipes.list, recipes.count, row->error,
                               sizeof row->error)) {
+        field.list[chosen].must_race = true;
         const bool is_judged = sattn_tune_admit(&field, 0);
         const sattn_tune_setting setting = {
             .seconds = fmax(seconds - (double)(sattn_now_ns() - begin) * 1e-9, seconds / 2),

@@ -6,7 +6,8 @@
  * class. A recipe is admitted where its results are right, and as exact as the run wants them, on
  * the shape that is timed and at the corners of the class: a kernel that is fast because it leaves
  * something out is in no race (case D17). An oracle takes far longer than a call, so a few calls
- * come first, and what is much slower than the fastest that is admitted need not be verified. */
+ * come first, and what is much slower than the fastest that is admitted need not be verified,
+ * unless it must race. */
 #ifndef SATTN_BENCH_TUNE_TUNE_CANDIDATES_H
 #define SATTN_BENCH_TUNE_TUNE_CANDIDATES_H
 
@@ -28,6 +29,7 @@ typedef struct sattn_tune_candidate {
     sattn_recipe recipe;
     sattn_variant variant;  /* how `bench` calls and verifies it */
     sattn_profile *profile; /* that has calls of the class take the recipe */
+    bool must_race;         /* however slow it is: what it takes is the question */
     sattn_tune_verdict verdict;
     char why[SATTN_TUNE_WHY];
     double probe_ns[SATTN_TUNE_PROBES]; /* of its first calls, in order of time */

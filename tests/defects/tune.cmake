@@ -28,6 +28,8 @@ sattn_dispatch_defect(tune_wrong_is_admitted ${admit}
   FROM [[    else if (!sattn_verify_passed(&candidate->verified))]] TO [[    else if (*why)]])
 sattn_dispatch_defect(tune_max_error_ignored ${admit}
   FROM [[if (max_error > 0 && !(error <= max_error)) {]] TO [[if (max_error < 0 && error > 0) {]])
+sattn_dispatch_defect(tune_slow_never_races ${admit}
+  FROM [[if (ratio <= slow_factor || candidate->must_race)]] TO [[if (ratio <= slow_factor)]])
 sattn_dispatch_defect(tune_one_shape_decides FILE bench/tune/tune_confirm.c COMMAND test_tune
   FROM [[which < SATTN_TUNE_INSIDE; ++which]] TO [[which < 0; ++which]])
 sattn_dispatch_defect(tune_even_corners FILE bench/tune/tune_corners.c COMMAND test_tune
