@@ -436,13 +436,48 @@ static void test_regret_shapes(void **state)
     assert_true(strided >= 3 && groups >= 5);
 }
 
+/* A race of the default, 0, which is what is chosen, against 1, which takes 0.9 times as long. */
+static sattn_regret_row raced(int rounds, bool is_complete)
+{
+    sattn_tune_candidate candidates[2] = {{.variant = {.isa = NULL}}};
+    const sattn_tune_field field = {.list = candidates, .count = 2};
+    const int lane_of[2] = {0, 1};
+    sattn_race_lane lanes[2] = {
+        {.time_ns = {.median = 100}, .behind = {1.11, 1.10, 1.12, 1.10, 1.12, rounds}},
+        {.time_ns = {.median = 90}, .behind = {1, 1, 1, 1, 1, rounds}}};
+    const sattn_race_result race = {
+        .winner = 1, .rounds = rounds, .is_complete = is_complete, .spread = 0.02, .lanes = lanes};
+    sattn_regret_row row = {0};
+    sattn_regret_take_race(&row, &field, lane_of, 0, &race);
+    return row;
+}
+
+/* A race of a few rounds has decided nothing, and is not counted as one without regret. */
+static void test_regret_of_undecided(void **state)
+{
+    (void)state;
+    sattn_regret_row rows[] = {raced(SATTN_RACE_LEAST - 1, false), raced(0, false)};
+    const sattn_regret_run run = {.rows = rows, .count = 2};
+    assert_false(rows[0].is_decided || rows[1].is_decided);
+    assert_true(*rows[0].error == '\0' && *rows[1].error == '\0'); /* too little time is no error */
+    assert_int_equal(sattn_regret_summarise(&run, true).n, 0);
+    assert_int_equal(sattn_regret_summarise(&run, true).n_undecided, 2);
+    assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_NOTHING);
+    rows[0] = raced(SATTN_RACE_LEAST, false);
+    rows[1] = raced(SATTN_RACE_LEAST - 1, true);
+    assert_int_equal(sattn_regret_summarise(&run, true).n, 2);
+    assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_GOOD);
+    snprintf(rows[1].error, sizeof rows[1].error, "wrong");
+    assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_FAILED);
+}
+
 static void test_regret_summary(void **state)
 {
     (void)state;
     sattn_regret_row rows[21];
     memset(rows, 0, sizeof rows);
     for (int r = 0; r < 21; ++r) {
-        rows[r].is_done = r != 20;
+        rows[r].is_decided = r != 20;
         rows[r].with.regret = r < 18 ? 0 : 0.01 * r;
         rows[r].with.beyond = r == 19 ? 0.1 : 0;
         rows[r].without.regret = 0.01 * (19 - r);
@@ -451,6 +486,8 @@ static void test_regret_summary(void **state)
     const sattn_regret_summary with = sattn_regret_summarise(&run, true);
     assert_int_equal(with.n, 20);
     assert_int_equal(with.n_beyond, 1);
+    assert_int_equal(with.n_undecided, 1);
+    assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_GOOD);
     assert_true(fabs(with.median) < 1e-12 && fabs(with.p95 - 0.18) < 1e-12);
     assert_true(fabs(with.worst - 0.19) < 1e-12 && fabs(with.worst_beyond - 0.1) < 1e-12);
     const sattn_regret_summary without = sattn_regret_summarise(&run, false);
@@ -596,6 +633,7 @@ int main(void)
         cmocka_unit_test(test_max_error),
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_regret_shapes),
+        cmocka_unit_test(test_regret_of_undecided),
         cmocka_unit_test(test_regret_summary),
         cmocka_unit_test(test_store_keeps_other_classes),
         cmocka_unit_test(test_store_keeps_what_is_complete),

@@ -52,8 +52,8 @@ static sattn_regret regret_of(const sattn_recipe *recipe, const sattn_race_lane 
     return regret;
 }
 
-static void take_race(sattn_regret_row *row, const sattn_tune_field *field, const int *lane_of,
-                      size_t chosen, const sattn_race_result *race)
+void sattn_regret_take_race(sattn_regret_row *row, const sattn_tune_field *field,
+                            const int *lane_of, size_t chosen, const sattn_race_result *race)
 {
     const sattn_race_lane *best = &race->lanes[race->winner];
     for (size_t c = 0; c < field->count; ++c) {
@@ -67,9 +67,7 @@ static void take_race(sattn_regret_row *row, const sattn_tune_field *field, cons
     row->without = regret_of(&field->list[0].recipe, &race->lanes[lane_of[0]], best);
     row->rounds = race->rounds;
     row->is_tainted = race->is_tainted;
-    row->is_done = race->rounds > 0;
-    if (!row->is_done)
-        snprintf(row->error, sizeof row->error, "the time was too short for a single round");
+    row->is_decided = race->is_complete || race->rounds >= SATTN_RACE_LEAST;
 }
 
 static bool is_admitted(const sattn_tune_field *field, size_t candidate, sattn_regret_row *row)
@@ -104,7 +102,7 @@ static void run_row(const sattn_regret_run *run, sattn_regret_row *row, double s
             snprintf(row->error, sizeof row->error, "out of memory");
         else if (is_admitted(&field, 0, row) && is_admitted(&field, chosen, row) &&
                  sattn_tune_race(&field, chosen, &setting, lane_of, &race)) {
-            take_race(row, &field, lane_of, chosen, &race);
+            sattn_regret_take_race(row, &field, lane_of, chosen, &race);
             sattn_race_free(&race);
         }
     }
@@ -126,8 +124,10 @@ sattn_regret_summary sattn_regret_summarise(const sattn_regret_run *run, bool wi
     for (size_t r = 0; regrets && r < run->count; ++r) {
         const sattn_regret_row *const row = &run->rows[r];
         const sattn_regret *const regret = with_profile ? &row->with : &row->without;
-        if (!row->is_done)
+        if (!row->is_decided) {
+            summary.n_undecided += !*row->error;
             continue;
+        }
         regrets[summary.n++] = regret->regret;
         summary.n_beyond += regret->beyond > 0;
         summary.worst_beyond = fmax(summary.worst_beyond, regret->beyond);
@@ -140,6 +140,14 @@ sattn_regret_summary sattn_regret_summarise(const sattn_regret_run *run, bool wi
     }
     free(regrets);
     return summary;
+}
+
+int sattn_regret_exit_code(const sattn_regret_run *run)
+{
+    for (size_t r = 0; r < run->count; ++r)
+        if (*run->rows[r].error)
+            return SATTN_EXIT_FAILED;
+    return sattn_regret_summarise(run, true).n > 0 ? SATTN_EXIT_GOOD : SATTN_EXIT_NOTHING;
 }
 
 static void add_rows(sattn_regret_run *run, const sattn_regret_shape *shape, sattn_features usable)
@@ -197,7 +205,6 @@ static int run_all(sattn_regret_run *run)
     sattn_environment environment;
     sattn_places places;
     bool good = true;
-    int code = SATTN_EXIT_GOOD;
     run->environment = &environment;
     run->places = &places;
     sattn_environment_read(NULL, &environment);
@@ -212,12 +219,12 @@ static int run_all(sattn_regret_run *run)
         sattn_regret_print_end(run);
     sattn_stop_end();
     sattn_places_end(&places);
-    for (size_t r = 0; r < run->count; ++r)
-        if (*run->rows[r].error)
-            code = SATTN_EXIT_FAILED;
     if (sattn_stop_asked())
         return SATTN_EXIT_SIGNAL + sattn_stop_signal();
-    return good ? code : SATTN_EXIT_FAILED;
+    const int code = good ? sattn_regret_exit_code(run) : SATTN_EXIT_FAILED;
+    if (code == SATTN_EXIT_NOTHING)
+        fputs("simdattn tune: no race was decided in this time: --budget gives it more\n", stderr);
+    return code;
 }
 
 static int list_rows(const sattn_regret_run *run)

@@ -25,8 +25,9 @@ typedef struct sattn_regret_row {
     sattn_recipe best;
     sattn_regret with, without; /* profile */
     int rounds;
-    bool is_tainted, is_done;
-    char error[256]; /* why there is no result, or "" */
+    bool is_tainted;
+    bool is_decided; /* its race came to an end, or to rounds enough to tell what is faster */
+    char error[256]; /* what is wrong or refused, or "" */
 } sattn_regret_row;
 
 typedef struct sattn_regret_run {
@@ -39,13 +40,22 @@ typedef struct sattn_regret_run {
     double seconds;
 } sattn_regret_run;
 
-/* Over the rows that have a result. */
+/* Over the rows that are decided: what the others show is what their few rounds happened to. */
 typedef struct sattn_regret_summary {
     int n, n_beyond;
+    int n_undecided; /* of those without an error */
     double median, p95, worst, worst_beyond;
 } sattn_regret_summary;
 
 sattn_regret_summary sattn_regret_summarise(const sattn_regret_run *run, bool with_profile);
+
+/* What a race says of a row: candidate c of the field was on lane_of[c], or -1: on none. */
+void sattn_regret_take_race(sattn_regret_row *row, const sattn_tune_field *field,
+                            const int *lane_of, size_t chosen, const sattn_race_result *race);
+
+/* The exit code of a run: failed where something is wrong or refused, nothing where no race was
+ * decided. */
+int sattn_regret_exit_code(const sattn_regret_run *run);
 
 /* `tune --verify`. Returns an exit code. */
 int sattn_regret_verify(const sattn_tune_options *options, sattn_features usable);

@@ -19,6 +19,12 @@ sattn_dispatch_defect(race_budget_ignored ${race}
 sattn_dispatch_defect(race_default_drops_out ${race}
   FROM [[c == incumbent || c == leader || !(clear]] TO [[c == leader || !(clear]])
 
+set(regret FILE bench/tune/regret.c COMMAND test_tune)
+sattn_dispatch_defect(regret_few_rounds_decide ${regret}
+  FROM [[race->is_complete || race->rounds >= SATTN_RACE_LEAST;]] TO [[race->rounds > 0;]])
+sattn_dispatch_defect(regret_undecided_are_counted ${regret}
+  FROM [[        if (!row->is_decided) {]] TO [[        if (*row->error) {]])
+
 set(admit FILE bench/tune/tune_admit.c COMMAND test_tune)
 sattn_dispatch_defect(tune_corners_not_verified ${admit}
   FROM [[candidate->verdict == SATTN_TUNE_PENDING && corners[corner].arena]] TO [[max_error < 0]])
