@@ -436,8 +436,8 @@ static void test_regret_shapes(void **state)
     assert_true(strided >= 3 && groups >= 5);
 }
 
-/* A race of the default, 0, which is what is chosen, against 1, which takes 0.9 times as long. */
-static sattn_regret_row raced(int rounds, bool is_complete)
+/* A race of the default, 0, against 1, which takes 0.9 times as long. */
+static sattn_regret_row raced(size_t chosen, int rounds, bool is_complete)
 {
     sattn_tune_candidate candidates[2] = {{.variant = {.isa = NULL}}};
     const sattn_tune_field field = {.list = candidates, .count = 2};
@@ -448,7 +448,7 @@ static sattn_regret_row raced(int rounds, bool is_complete)
     const sattn_race_result race = {
         .winner = 1, .rounds = rounds, .is_complete = is_complete, .spread = 0.02, .lanes = lanes};
     sattn_regret_row row = {0};
-    sattn_regret_take_race(&row, &field, lane_of, 0, &race);
+    sattn_regret_take_race(&row, &field, lane_of, chosen, &race);
     return row;
 }
 
@@ -456,19 +456,30 @@ static sattn_regret_row raced(int rounds, bool is_complete)
 static void test_regret_of_undecided(void **state)
 {
     (void)state;
-    sattn_regret_row rows[] = {raced(SATTN_RACE_LEAST - 1, false), raced(0, false)};
+    sattn_regret_row rows[] = {raced(0, SATTN_RACE_LEAST - 1, false), raced(0, 0, false)};
     const sattn_regret_run run = {.rows = rows, .count = 2};
     assert_false(rows[0].is_decided || rows[1].is_decided);
     assert_true(*rows[0].error == '\0' && *rows[1].error == '\0'); /* too little time is no error */
     assert_int_equal(sattn_regret_summarise(&run, true).n, 0);
     assert_int_equal(sattn_regret_summarise(&run, true).n_undecided, 2);
     assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_NOTHING);
-    rows[0] = raced(SATTN_RACE_LEAST, false);
-    rows[1] = raced(SATTN_RACE_LEAST - 1, true);
+    rows[0] = raced(0, SATTN_RACE_LEAST, false);
+    rows[1] = raced(0, SATTN_RACE_LEAST - 1, true);
     assert_int_equal(sattn_regret_summarise(&run, true).n, 2);
     assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_GOOD);
     snprintf(rows[1].error, sizeof rows[1].error, "wrong");
     assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_FAILED);
+}
+
+/* That of the winner is what its ratio to the next differs in, not that to itself. */
+static void test_regret_noise(void **state)
+{
+    (void)state;
+    const sattn_regret_row behind = raced(0, 20, true), ahead = raced(1, 20, true);
+    assert_true(fabs(behind.with.regret - 0.11) < 1e-12 && behind.with.beyond > 0);
+    assert_true(fabs(behind.with.noise - 0.01) < 1e-12); /* half of p90 less p10 */
+    assert_true(fabs(ahead.with.regret) < 1e-12 && fabs(ahead.with.noise - 0.02) < 1e-12);
+    assert_true(!(ahead.with.beyond > 0) && ahead.without.beyond > 0);
 }
 
 static void test_regret_summary(void **state)
@@ -634,6 +645,7 @@ int main(void)
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_regret_shapes),
         cmocka_unit_test(test_regret_of_undecided),
+        cmocka_unit_test(test_regret_noise),
         cmocka_unit_test(test_regret_summary),
         cmocka_unit_test(test_store_keeps_other_classes),
         cmocka_unit_test(test_store_keeps_what_is_complete),

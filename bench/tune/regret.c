@@ -39,14 +39,17 @@ static size_t chosen_recipe(const sattn_regret_run *run, sattn_regret_row *row,
     return r < recipes->count ? r : 0;
 }
 
+/* The winner's ratio to itself shows no noise. */
 static sattn_regret regret_of(const sattn_recipe *recipe, const sattn_race_lane *lane,
-                              const sattn_race_lane *best)
+                              const sattn_race_lane *best, const sattn_race_result *race)
 {
-    sattn_regret regret = {
-        .recipe = *recipe,
-        .time_ns = lane->time_ns.median,
-        .regret = lane->behind.median / best->behind.median - 1,
-        .noise = fmax(sattn_race_spread(&lane->behind), sattn_race_spread(&best->behind))};
+    const bool is_winner = lane == best && lane == &race->lanes[race->winner];
+    sattn_regret regret = {.recipe = *recipe,
+                           .time_ns = lane->time_ns.median,
+                           .regret = lane->behind.median / best->behind.median - 1,
+                           .noise = is_winner ? race->spread
+                                              : fmax(sattn_race_spread(&lane->behind),
+                                                     sattn_race_spread(&best->behind))};
     if (lane->dropped || sattn_race_is_clear(&lane->behind))
         regret.beyond = lane->behind.median - 1 - regret.noise;
     return regret;
@@ -63,8 +66,8 @@ void sattn_regret_take_race(sattn_regret_row *row, const sattn_tune_field *field
         best = lane;
         row->best = field->list[c].recipe;
     }
-    row->with = regret_of(&field->list[chosen].recipe, &race->lanes[lane_of[chosen]], best);
-    row->without = regret_of(&field->list[0].recipe, &race->lanes[lane_of[0]], best);
+    row->with = regret_of(&field->list[chosen].recipe, &race->lanes[lane_of[chosen]], best, race);
+    row->without = regret_of(&field->list[0].recipe, &race->lanes[lane_of[0]], best, race);
     row->rounds = race->rounds;
     row->is_tainted = race->is_tainted;
     row->is_decided = race->is_complete || race->rounds >= SATTN_RACE_LEAST;

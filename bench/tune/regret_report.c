@@ -9,6 +9,7 @@
 #include "bench/tune/regret.h"
 #include "bench/tune/tune_report.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum { SHAPE, DEFAULT, WITHOUT, CHOSEN, TIME, WITH, NOISE, BEST, N_COLUMNS };
@@ -51,7 +52,9 @@ static void set_row(sattn_table *table, const sattn_regret_row *row)
     sattn_format_time(row->with.time_ns, text, sizeof text);
     sattn_table_set(table, TIME, "%s", text);
     set_regret(table, WITH, &row->with);
-    sattn_table_set(table, NOISE, "%s%.1f%%", row->is_tainted ? "~" : "", 100 * row->with.noise);
+    if (isfinite(row->with.noise))
+        sattn_table_set(table, NOISE, "%s%.1f%%", row->is_tainted ? "~" : "",
+                        100 * row->with.noise);
     if (sattn_recipes_equal(&row->best, &row->with.recipe))
         return;
     sattn_recipe_name(&row->best, text);

@@ -24,6 +24,10 @@ sattn_dispatch_defect(regret_few_rounds_decide ${regret}
   FROM [[race->is_complete || race->rounds >= SATTN_RACE_LEAST;]] TO [[race->rounds > 0;]])
 sattn_dispatch_defect(regret_undecided_are_counted ${regret}
   FROM [[        if (!row->is_decided) {]] TO [[        if (*row->error) {]])
+sattn_dispatch_defect(regret_winner_has_no_noise ${regret}
+  FROM [[.noise = is_winner ? race->spread]] TO [[.noise = is_winner ? 0]])
+sattn_dispatch_defect(regret_of_nothing ${regret}
+  FROM [[lane->behind.median / best->behind.median - 1,]] TO [[best->behind.median - 1,]])
 
 set(admit FILE bench/tune/tune_admit.c COMMAND test_tune)
 sattn_dispatch_defect(tune_corners_not_verified ${admit}
