@@ -447,7 +447,7 @@ static sattn_regret_row raced(size_t chosen, int rounds, bool is_complete)
         {.time_ns = {.median = 90}, .behind = {1, 1, 1, 1, 1, rounds}}};
     const sattn_race_result race = {
         .winner = 1, .rounds = rounds, .is_complete = is_complete, .spread = 0.02, .lanes = lanes};
-    sattn_regret_row row = {0};
+    sattn_regret_row row = {.is_begun = true};
     sattn_regret_take_race(&row, &field, lane_of, chosen, &race);
     return row;
 }
@@ -462,6 +462,10 @@ static void test_regret_of_undecided(void **state)
     assert_true(*rows[0].error == '\0' && *rows[1].error == '\0'); /* too little time is no error */
     assert_int_equal(sattn_regret_summarise(&run, true).n, 0);
     assert_int_equal(sattn_regret_summarise(&run, true).n_undecided, 2);
+    assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_NOTHING);
+    rows[1].is_begun = false;
+    assert_int_equal(sattn_regret_summarise(&run, true).n_undecided, 1);
+    assert_int_equal(sattn_regret_summarise(&run, true).n_waiting, 1);
     assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_NOTHING);
     rows[0] = raced(0, SATTN_RACE_LEAST, false);
     rows[1] = raced(0, SATTN_RACE_LEAST - 1, true);
@@ -482,12 +486,36 @@ static void test_regret_noise(void **state)
     assert_true(!(ahead.with.beyond > 0) && ahead.without.beyond > 0);
 }
 
+/* On a clock of the test's own: rows that take twice their share, as where verifying takes long,
+ * leave the rest out, and only the last exceeds the budget. */
+static void test_regret_keeps_its_budget(void **state)
+{
+    (void)state;
+    const double budgets[] = {1e-3, 1, 3, 30, 600};
+    for (size_t b = 0; b < sizeof budgets / sizeof budgets[0]; ++b) {
+        double now = 0, last = 0;
+        size_t made = 0;
+        for (; made < 54; ++made) {
+            const double share = sattn_regret_share_s(budgets[b] - now, 54 - made);
+            if (!(share > 0))
+                break;
+            last = share;
+            assert_true(now < budgets[b] && share <= budgets[b] - now);
+            assert_true(share >= fmin(0.5, budgets[b] - now)); /* or no race decides anything */
+            now += 2 * share;
+        }
+        assert_true(now <= budgets[b] + last);
+        assert_true(budgets[b] < 10 ? made < 54 && made > 0 : made > 20);
+    }
+}
+
 static void test_regret_summary(void **state)
 {
     (void)state;
     sattn_regret_row rows[21];
     memset(rows, 0, sizeof rows);
     for (int r = 0; r < 21; ++r) {
+        rows[r].is_begun = true;
         rows[r].is_decided = r != 20;
         rows[r].with.regret = r < 18 ? 0 : 0.01 * r;
         rows[r].with.beyond = r == 19 ? 0.1 : 0;
@@ -646,6 +674,7 @@ int main(void)
         cmocka_unit_test(test_regret_shapes),
         cmocka_unit_test(test_regret_of_undecided),
         cmocka_unit_test(test_regret_noise),
+        cmocka_unit_test(test_regret_keeps_its_budget),
         cmocka_unit_test(test_regret_summary),
         cmocka_unit_test(test_store_keeps_other_classes),
         cmocka_unit_test(test_store_keeps_what_is_complete),

@@ -15,6 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* In less a race decides nothing. */
+static const double least_share_s = 0.5;
+
 /* ---- one shape */
 
 /* What the profile has calls of the job take: an index into the recipes, to which it is added if it
@@ -88,6 +91,7 @@ static void run_row(const sattn_regret_run *run, sattn_regret_row *row, double s
     sattn_race_result race;
     int lane_of[SATTN_RECIPES_MAX];
     const int64_t begin = sattn_now_ns();
+    row->is_begun = true;
     sattn_crew_gather(&run->places->crew, row->job.threads);
     if (!sattn_tune_list_recipes(&row->job, &recipes, row->error, sizeof row->error))
         return;
@@ -128,7 +132,8 @@ sattn_regret_summary sattn_regret_summarise(const sattn_regret_run *run, bool wi
         const sattn_regret_row *const row = &run->rows[r];
         const sattn_regret *const regret = with_profile ? &row->with : &row->without;
         if (!row->is_decided) {
-            summary.n_undecided += !*row->error;
+            summary.n_undecided += row->is_begun && !*row->error;
+            summary.n_waiting += !row->is_begun;
             continue;
         }
         regrets[summary.n++] = regret->regret;
@@ -178,6 +183,12 @@ static bool select_rows(sattn_regret_run *run, sattn_features usable)
     return run->rows != NULL;
 }
 
+double sattn_regret_share_s(double left_s, size_t n_left)
+{
+    const double even = left_s / (double)n_left;
+    return left_s > 0 ? fmin(left_s, fmax(even, least_share_s)) : 0;
+}
+
 static void run_rows(sattn_regret_run *run)
 {
     const int64_t begin = sattn_now_ns();
@@ -185,9 +196,11 @@ static void run_rows(sattn_regret_run *run)
     sattn_progress_begin(&line);
     for (size_t r = 0; r < run->count && !sattn_stop_asked(); ++r) {
         const double left = run->options->budget_s - (double)(sattn_now_ns() - begin) * 1e-9;
-        const double even = left / (double)(run->count - r), least = 0.1;
+        const double share = sattn_regret_share_s(left, run->count - r);
+        if (!(share > 0))
+            break;
         sattn_progress_update(&line, (double)r / (double)run->count, run->rows[r].job.shape.name);
-        run_row(run, &run->rows[r], even > least ? even : least);
+        run_row(run, &run->rows[r], share);
         sattn_progress_clear(&line);
         if (!run->options->json)
             sattn_regret_print_row(&run->rows[r]);

@@ -26,6 +26,7 @@ typedef struct sattn_regret_row {
     sattn_recipe best;
     sattn_regret with, without; /* profile */
     int rounds;
+    bool is_begun; /* false: the time was spent, or the run interrupted, before its turn */
     bool is_tainted;
     bool is_decided; /* its race came to an end, or to rounds enough to tell what is faster */
     char error[256]; /* what is wrong or refused, or "" */
@@ -44,11 +45,16 @@ typedef struct sattn_regret_run {
 /* Over the rows that are decided: what the others show is what their few rounds happened to. */
 typedef struct sattn_regret_summary {
     int n, n_beyond;
-    int n_undecided; /* of those without an error */
+    int n_undecided; /* of those that were begun and have no error */
+    int n_waiting;   /* not begun */
     double median, p95, worst, worst_beyond;
 } sattn_regret_summary;
 
 sattn_regret_summary sattn_regret_summarise(const sattn_regret_run *run, bool with_profile);
+
+/* Of the seconds that are left, those for the next of n_left rows; 0: there is no time for it. Few
+ * rows that are decided say more than many that are not. */
+double sattn_regret_share_s(double left_s, size_t n_left);
 
 /* What a race says of a row: candidate c of the field was on lane_of[c], or -1: on none. */
 void sattn_regret_take_race(sattn_regret_row *row, const sattn_tune_field *field,

@@ -95,8 +95,8 @@ void sattn_regret_print_end(const sattn_regret_run *run)
     const sattn_regret_summary s = sattn_regret_summarise(run, true);
     printf("\nregret on %d shape%s in %.0f s%s", s.n, s.n == 1 ? "" : "s", run->seconds,
            sattn_stop_asked() ? ", interrupted" : "");
-    if (s.n_undecided > 0)
-        printf("; %d not decided, so not counted", s.n_undecided);
+    if (s.n_undecided + s.n_waiting > 0)
+        printf("; not counted: %d not decided, %d not begun", s.n_undecided, s.n_waiting);
     putchar('\n');
     if (s.n == 0)
         return;
@@ -148,9 +148,10 @@ static json_t *row_object(const sattn_regret_row *row)
 static json_t *summary_object(const sattn_regret_run *run, bool with_profile)
 {
     const sattn_regret_summary s = sattn_regret_summarise(run, with_profile);
-    return json_pack("{s:i, s:i, s:f, s:f, s:f, s:i, s:f}", "shapes", s.n, "not_decided",
-                     s.n_undecided, "median", s.median, "p95", s.p95, "worst", s.worst,
-                     "beyond_noise", s.n_beyond, "worst_beyond_noise", s.worst_beyond);
+    return json_pack("{s:i, s:i, s:i, s:f, s:f, s:f, s:i, s:f}", "shapes", s.n, "not_decided",
+                     s.n_undecided, "not_begun", s.n_waiting, "median", s.median, "p95", s.p95,
+                     "worst", s.worst, "beyond_noise", s.n_beyond, "worst_beyond_noise",
+                     s.worst_beyond);
 }
 
 json_t *sattn_regret_document(const sattn_regret_run *run)

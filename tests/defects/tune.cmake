@@ -28,6 +28,8 @@ sattn_dispatch_defect(regret_winner_has_no_noise ${regret}
   FROM [[.noise = is_winner ? race->spread]] TO [[.noise = is_winner ? 0]])
 sattn_dispatch_defect(regret_of_nothing ${regret}
   FROM [[lane->behind.median / best->behind.median - 1,]] TO [[best->behind.median - 1,]])
+sattn_dispatch_defect(regret_budget_ignored ${regret}
+  FROM [[return left_s > 0 ? fmin(left_s, fmax(even, least_share_s)) : 0;]] TO [[return fmax(even, least_share_s);]])
 
 set(admit FILE bench/tune/tune_admit.c COMMAND test_tune)
 sattn_dispatch_defect(tune_corners_not_verified ${admit}
