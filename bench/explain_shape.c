@@ -99,6 +99,27 @@ static bool check_kinds(const sattn_explain_given *given)
     return true;
 }
 
+/* What was given of a whole attention alone, or of what is no array; NULL: nothing. */
+static const char *foreign_option(const sattn_explain_given *given)
+{
+    const sattn_explain_options *const o = given->options;
+    const bool is_array = takes_arrays(o->op), is_part = o->op != SATTN_OP_fused;
+    const struct {
+        bool is_foreign;
+        const char *name;
+    } options[] = {{is_part && o->plan, "--plan"},
+                   {is_part && o->key_splits > 0, "--key-splits"},
+                   {is_part && o->has_scores, "--scores"},
+                   {is_array && given->is_causal, "--causal"},
+                   {is_array && o->has_window, "--window"},
+                   {is_array && given->mask != SATTN_MASK_NONE, "--mask"},
+                   {is_array && given->is_strided, "--strided"}};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i)
+        if (options[i].is_foreign)
+            return options[i].name;
+    return NULL;
+}
+
 /* A call of one head of each kind and one batch entry, with nothing hidden. */
 static sattn_shape plain_shape(bool is_array)
 {
@@ -159,8 +180,13 @@ static void apply_flags(const sattn_explain_given *given, sattn_shape *shape)
 bool sattn_explain_complete(sattn_explain_given *given)
 {
     sattn_explain_options *const o = given->options;
+    const char *const foreign = foreign_option(given);
     if (!check_kinds(given))
         return false;
+    if (foreign)
+        return complain(foreign, takes_arrays(o->op) ? " means nothing to exp and tanh of an array"
+                                                     : " is of whole attentions: expected it "
+                                                       "without --op, or with --op fused");
     for (int e = 0; !given->named && e < SATTN_EXTENTS; ++e) {
         const bool is_square = e == SATTN_EXTENT_D_V && given->extents[SATTN_EXTENT_D] > 0;
         if (is_needed(o->op, (sattn_extent)e) && given->extents[e] == 0 && !is_square)

@@ -90,6 +90,8 @@ run(CODE 2 MATCHES "--threads is '0'" "expected" ARGS --shape one-key --threads 
 run(CODE 2 MATCHES "avx51" "nearest: avx512" ARGS --shape one-key --isa avx51)
 run(CODE 2 MATCHES "sattn_fused_f32_mmx" "nearest" ARGS --shape one-key --kernel sattn_fused_f32_mmx)
 run(CODE 2 MATCHES "--plan is 'both'" "fused or chain" ARGS --shape one-key --plan both)
+run(CODE 2 MATCHES "--causal means nothing to exp and tanh" ARGS --op exp --n 100 --causal)
+run(CODE 2 MATCHES "--plan is of whole attentions" "--op fused" ARGS --op qk --shape one-key --plan chain)
 run(CODE 0 MATCHES "usage" "--results FILE" ARGS --help)
 
 # ---- what the library refuses is refused with its own words
@@ -120,6 +122,12 @@ foreach(op IN ITEMS qk softmax av exp tanh)
   run(CODE 0 MATCHES "call sattn_${op}," "runs ${op}_" "class ${op} " "${op}_scalar" LACKS "chain_" ARGS --op ${op} ${call})
 endforeach()
 run(CODE 0 MATCHES "exp_scalar" ARGS --op exp --shape array-4096)
+
+run(CODE 0 MATCHES "kernels sattn_fused_f32_scalar (none of them is of this op)" ARGS --op softmax --shape one-key
+    --kernel sattn_fused_f32_scalar)
+run(CODE 0 LACKS "none of them" ARGS --op softmax --shape one-key --kernel sattn_fused_f32_scalar,sattn_softmax_f32_scalar)
+run(CODE 0 LACKS "none of them" ARGS --shape one-key --kernel sattn_qk_f32_scalar --plan chain)
+run(CODE 0 MATCHES "none of them is of this op" ARGS --shape one-key --kernel sattn_exp_f32_scalar)
 
 # ---- one JSON document, which says the same
 run(CODE 0 ARGS --shape one-key --json)

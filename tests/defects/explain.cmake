@@ -38,3 +38,5 @@ sattn_dispatch_defect(explain_window_one_short ${shape} FROM [[o->window_left = 
   TO [[o->window_left = shape->window;]])
 sattn_dispatch_defect(explain_heads_of_the_named_shape ${shape}
   FROM [[put(&shape->n_q_heads, e[SATTN_EXTENT_HEADS]);]] TO [[]])
+sattn_dispatch_defect(explain_plan_of_a_step ${shape}
+  FROM [[{is_part && o->plan, "--plan"}]] TO [[{is_array && o->plan, "--plan"}]])
