@@ -40,7 +40,7 @@ void sattn_explain_print_legend(const sattn_explained *explain, FILE *file)
         sattn_explain_any_measured(rows, explain->n_rows, SATTN_EXPLAIN_RESULTS))
         print_columns(explain->options->op, file);
     fputs("class      of calls that share one choice: extents up to these powers of two\n"
-          "registry   all kernels in the order in which they are tried: `simdattn info`\n",
+          "registry   all kernels in the order in which they are tried: `./run info`\n",
           file);
     fprintf(file, "%s_...%*sthe kernel sattn_%s_f32_..., as SATTN_KERNEL takes it\n", op,
             (int)(7 - strlen(op)), "", op);

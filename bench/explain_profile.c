@@ -85,7 +85,7 @@ static void tell_none(char text[SATTN_EXPLAIN_PROFILE_TEXT])
     if (named && *named)
         snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "none: SATTN_PROFILE=%.4000s", named);
     else if (sattn_profile_default_path(home))
-        snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "none: there is no %s; `simdattn tune` makes it",
+        snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "none: there is no %s; `./run tune` makes it",
                  home);
     else
         snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "none: neither XDG_CONFIG_HOME nor HOME is set");

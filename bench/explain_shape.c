@@ -4,6 +4,7 @@
 #include "bench/explain_given.h"
 
 #include "bench/suggest.h"
+#include "bench/tune/regret_shapes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,22 +23,40 @@ static bool complain(const char *word, const char *text)
     return false;
 }
 
+const sattn_shape *sattn_explain_shape_at(size_t index)
+{
+    size_t count, n_regret;
+    const sattn_shape *const shapes = sattn_shapes(&count);
+    const sattn_regret_shape *const regret = sattn_regret_shapes(&n_regret);
+    return index < count              ? &shapes[index]
+           : index - count < n_regret ? &regret[index - count].shape
+                                      : NULL;
+}
+
 bool sattn_explain_find_shape(const char *name, const sattn_shape **shape)
 {
-    size_t count, n_begin = 0;
-    const sattn_shape *const shapes = sattn_shapes(&count);
-    const char **const names = calloc(count, sizeof *names);
+    size_t count = 0, n_begin = 0;
+    const sattn_shape *begins = NULL;
     char nearest[512];
-    *shape = sattn_shape_by_name(name);
+    *shape = NULL;
+    while (sattn_explain_shape_at(count))
+        ++count;
+    const char **const names = calloc(count, sizeof *names);
     if (!names)
         return complain("out of memory", "");
-    for (size_t s = 0; s < count; ++s)
-        if (*name && strncmp(shapes[s].name, name, strlen(name)) == 0)
-            names[n_begin++] = shapes[s].name;
+    for (size_t s = 0; s < count; ++s) {
+        const sattn_shape *const named = sattn_explain_shape_at(s);
+        if (strcmp(named->name, name) == 0)
+            *shape = named;
+        if (!*name || strncmp(named->name, name, strlen(name)) != 0)
+            continue;
+        begins = named;
+        names[n_begin++] = named->name;
+    }
     if (!*shape && n_begin == 1)
-        *shape = sattn_shape_by_name(names[0]);
+        *shape = begins;
     for (size_t s = 0; n_begin == 0 && s < count; ++s)
-        names[s] = shapes[s].name;
+        names[s] = sattn_explain_shape_at(s)->name;
     sattn_suggest(name, names, n_begin ? n_begin : count, nearest, sizeof nearest);
     free(names);
     if (!*shape)

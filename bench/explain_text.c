@@ -155,14 +155,14 @@ static void print_table(const sattn_explained *explain, sattn_explain_source sou
 }
 
 /* Where no source has anything. */
-static void print_nothing(const sattn_explain_options *o, FILE *file)
+static void print_nothing(const sattn_explained *explain, FILE *file)
 {
-    if (*o->shape.name && !o->is_changed)
-        print_field(file, "measured", "nothing for such calls; `simdattn tune --shape %s` would",
-                    o->shape.name);
+    char command[SATTN_EXPLAIN_HINT];
+    if (sattn_explain_hint(explain, command))
+        print_field(file, "measured", "nothing for such calls; `%s` would", command);
     else
         print_field(file, "measured",
-                    "nothing for such calls; `simdattn tune` measures named shapes");
+                    "nothing for such calls; no class of `./run tune` is that of this call");
 }
 
 static void print_tables(sattn_explained *explain, FILE *file)
@@ -182,7 +182,7 @@ static void print_tables(sattn_explained *explain, FILE *file)
         print_table(explain, source, file);
     }
     if (!is_any)
-        print_nothing(explain->options, file);
+        print_nothing(explain, file);
 }
 
 /* ---- why not the others */

@@ -129,6 +129,29 @@ run(CODE 0 LACKS "none of them" ARGS --op softmax --shape one-key --kernel sattn
 run(CODE 0 LACKS "none of them" ARGS --shape one-key --kernel sattn_qk_f32_scalar --plan chain)
 run(CODE 0 MATCHES "none of them is of this op" ARGS --shape one-key --kernel sattn_exp_f32_scalar)
 
+# ---- the command that is named measures the very class of the call
+foreach(call IN ITEMS "--shape one-key" "--op qk --shape gpt-33 --isa scalar --threads 2" "--op exp --shape array-64"
+        "--shape p-90x90-d64" "--n-q 40 --n-k 40 --d 64 --causal --threads 2" "--op tanh --n 50"
+        "--shape gpt-oss-120b-window-512" "--n-q 1 --n-k 700 --d 128 --heads 32 --kv-heads 8")
+  separate_arguments(words UNIX_COMMAND "${call}")
+  run(CODE 0 MATCHES "nothing for such calls" ARGS ${words} --profile none)
+  string(REGEX REPLACE "[ \n]+" " " flat "${output}")
+  if(NOT flat MATCHES "`./run (tune[^`]*)` would")
+    message(SEND_ERROR "explain ${call}: no command that measures it in\n${output}")
+    continue()
+  endif()
+  separate_arguments(words UNIX_COMMAND "${CMAKE_MATCH_1}")
+  string(REGEX MATCH "class ([^`]*threads=[0-9]+) measured" found "${flat}")
+  set(class "${CMAKE_MATCH_1}")
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=SATTN_ISA --unset=SATTN_KERNEL ${PROGRAM} ${words} --list
+                  OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
+  string(FIND "${out}" "${class}" at)
+  if(NOT code EQUAL 0 OR at EQUAL -1 OR class STREQUAL "")
+    message(SEND_ERROR "explain ${call}: ${words} does not measure '${class}':\n${out}\n${err}")
+  endif()
+endforeach()
+run(CODE 0 MATCHES "no class of `./run tune` is that of this call" ARGS --n-q 9 --n-k 9 --d 8 --window -1,2)
+
 # ---- one JSON document, which says the same
 run(CODE 0 ARGS --shape one-key --json)
 foreach(key IN ITEMS simdattn_cpu_model simdattn_kernel_hash simdattn_compiler)
@@ -264,7 +287,8 @@ file(MAKE_DIRECTORY ${WORK}/config/simdattn)
 file(COPY_FILE ${WORK}/good.json ${WORK}/config/simdattn/profile.json)
 run(CODE 0 MATCHES "${WORK}/config/simdattn/profile.json: in use" "the profile's choice" ARGS ${call})
 set(environment "")
-run(CODE 0 MATCHES "the profile has nothing for such calls" "in use" "measured nothing" ARGS --shape one-key --profile good.json)
+run(CODE 0 MATCHES "the profile has nothing for such calls" "in use" "measured nothing"
+    "`./run tune --shape one-key --out good.json`" ARGS --shape one-key --profile good.json)
 run(CODE 0 MATCHES "was not finished" ARGS --op exp --n 1000 --profile good.json)
 run(CODE 0 MATCHES "a kernel is asked for by name" "in use" "fused_scalar" ARGS ${call} --profile good.json
     --kernel sattn_fused_f32_scalar)
