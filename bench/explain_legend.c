@@ -25,7 +25,8 @@ static void print_columns(sattn_op op, FILE *file)
             "default    what runs without a profile\n"
             "time       of a call, median\n"
             "vs taken   how much longer than what the call runs\n"
-            "spread     10th to 90th percentile; ~ measured beside other work\n"
+            "p10-p90    from the 10th to the 90th percentile of the time, relative to the\n"
+            "           median; ~ measured beside other work\n"
             "error      the worst / the most that rounding explains, in %s%s\n",
             sattn_bench_op_by_name(sattn_op_name(op))->task->error_unit,
             is_array ? "" : ", u = 2^-24");
