@@ -16,6 +16,12 @@ sattn_dispatch_defect(race_tie_goes_to_the_leader ${race}
   FROM [[if (leader == incumbent || !sattn_race_is_clear(&lead))]] TO [[if (leader == incumbent)]])
 sattn_dispatch_defect(race_budget_ignored ${race}
   FROM [[if (spent + next > r->options->budget_ns ||]] TO [[if (spent < 0 ||]])
+sattn_dispatch_defect(race_one_outlier_is_hopeless ${race}
+  FROM [[        if (!(r->room[--n] > hopeless))
+            return false;
+    return true;]] TO [[        if (r->room[--n] > hopeless)
+            return true;
+    return false;]])
 sattn_dispatch_defect(race_default_drops_out ${race}
   FROM [[c == incumbent || c == leader || !(clear]] TO [[c == leader || !(clear]])
 
