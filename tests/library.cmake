@@ -6,7 +6,7 @@ find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
 set(cmocka_tests dispatch dispatch_tables selection selection_calls selection_explain direct shares api types steps chain npy verify verify_attention verify_sample verify_steps verify_float oracle inputs visibility)
 if(SATTN_BENCH)
   list(APPEND cmocka_tests autovec check crew environment_facts explain explain_options goals goals_marks limits measure pin result shapes statistics
-       stop tune tune_race workload)
+       stop tune tune_race tune_run tune_store workload)
 endif()
 if(SATTN_CMOCKA_LIBRARY)
   foreach(name IN LISTS cmocka_tests)
@@ -46,14 +46,16 @@ if(SATTN_CMOCKA_LIBRARY)
                           bench_places goals info info_json info_text names shapes workload workload_inputs workload_pairs
                           ops/array ops/attention ops/av ops/call ops/levels ops/ops ops/peers ops/qk ops/sample ops/softmax recipe_name)
       target_sources(test_tune PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
+      target_sources(test_tune_run PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
+      target_sources(test_tune_store PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
     endforeach()
-    foreach(name IN ITEMS tune tune_race)
+    foreach(name IN ITEMS tune tune_race tune_run tune_store)
       target_link_libraries(test_${name} PRIVATE sattn_tune)
     endforeach()
-    foreach(name IN ITEMS check goals goals_marks tune) # info tells of the profile
+    foreach(name IN ITEMS check goals goals_marks tune tune_run tune_store) # info tells of the profile
       target_link_libraries(test_${name} PRIVATE sattn_explain)
     endforeach()
-    foreach(name IN ITEMS goals goals_marks tune workload)
+    foreach(name IN ITEMS goals goals_marks tune tune_run tune_store workload)
       target_link_libraries(test_${name} PRIVATE sattn_peers)
     endforeach()
     foreach(part IN ITEMS names check_baseline check_comparison check_entry check_json check_options check_problem

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_tune.c: which classes are tuned, that a kernel which is fast because it is wrong is never
- * chosen (D17), and what is kept of a profile. No check depends on how long anything takes. */
+ * chosen (D17), and how a run ends. No check depends on how long anything takes. */
 #include "bench/tune/regret.h"
 #include "bench/tune/regret_shapes.h"
 #include "bench/tune/tune_corners.h"
-#include "bench/tune/tune_store.h"
 #include "bench/verbs.h"
 #include "dispatch/override.h"
 
@@ -178,9 +177,45 @@ static void test_only_what_is_asked_for(void **state)
     sattn_tune_options_free(&options);
 }
 
-/* ---- D17 */
+/* ---- a clock of its own */
 
-static const sattn_kernel *real_kernel;
+static const sattn_kernel *real_kernel; /* that fakes call */
+
+/* Time that does not pass: all are judged, however slow the machine. */
+static int64_t standing(void)
+{
+    return 0;
+}
+
+/* Nanoseconds of a call: of the default, and of the one fake in its first calls, then in all. */
+static struct {
+    double standard, fake;
+    double first[2];
+    bool is_tainted; /* the first two */
+    int n;
+} cost = {.standard = 100e3, .fake = 100e3};
+
+static bool was_fake;
+
+static void note_fake(const sattn_fused_args *args)
+{
+    was_fake = true;
+    real_kernel->fn.fused(args);
+}
+
+static sattn_race_window time_by_cost(const sattn_measure_candidate *measured, int64_t calls)
+{
+    was_fake = false;
+    for (int64_t call = 0; call < calls; ++call)
+        measured->call(measured->context);
+    if (!was_fake)
+        return (sattn_race_window){.ns = cost.standard};
+    const int n = cost.n++;
+    return (sattn_race_window){.ns = n < 2 && cost.first[n] > 0 ? cost.first[n] : cost.fake,
+                               .is_tainted = n < 2 && cost.is_tainted};
+}
+
+/* ---- D17 */
 
 static void skip_tail(const sattn_fused_args *args)
 {
@@ -220,18 +255,16 @@ static sattn_tune_outcome tune(const sattn_tune_job *job, const sattn_tune_recip
                                size_t count, double max_error)
 {
     sattn_tune_outcome outcome;
-    const sattn_tune_setting setting = {.seconds = 0.02, .max_error = max_error, .seed = 1};
+    const sattn_tune_setting setting = {
+        .seconds = 1, .max_error = max_error, .seed = 1, .now_ns = standing, .time = time_by_cost};
     sattn_tune_run(job, recipes->list, count, &setting, &outcome);
     return outcome;
 }
 
-/* Whether both fakes are found to be wrong. On a busy machine their first calls may be slow, and
- * then nobody asks; chosen they are never. */
-static bool are_found_wrong(const sattn_tune_job *job, const sattn_tune_recipes *recipes,
-                            bool by_corner)
+static void check_found_wrong(const sattn_tune_job *job, const sattn_tune_recipes *recipes,
+                              bool by_corner)
 {
     sattn_tune_outcome outcome = tune(job, recipes, 3, 0);
-    bool all = true;
     assert_string_equal(outcome.error, "");
     assert_false(outcome.failed);
     assert_int_equal(outcome.entry.n_tried, 3);
@@ -239,14 +272,12 @@ static bool are_found_wrong(const sattn_tune_job *job, const sattn_tune_recipes 
     assert_true(outcome.entry.tried[0].is_admitted);
     for (size_t c = 1; c < 3; ++c) {
         assert_false(outcome.entry.tried[c].is_admitted);
-        if (outcome.notes[c].verdict == SATTN_TUNE_REJECTED)
-            assert_non_null(strstr(outcome.notes[c].why, "wrong"));
-        all = all && outcome.notes[c].verdict == SATTN_TUNE_REJECTED;
+        assert_int_equal(outcome.notes[c].verdict, SATTN_TUNE_REJECTED);
+        assert_non_null(strstr(outcome.notes[c].why, "wrong"));
     }
-    if (all && by_corner) /* right where it is timed */
+    if (by_corner) /* right where it is timed */
         assert_non_null(strstr(outcome.notes[1].why, "corner"));
     sattn_tune_outcome_free(&outcome);
-    return all;
 }
 
 /* 128 keys have no tail: only a corner of the class shows what is wrong. */
@@ -261,11 +292,8 @@ static void test_wrong_kernel_is_never_chosen(void **state)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
         const sattn_tune_job job = job_of(shapes[s]);
         sattn_tune_recipes recipes;
-        bool found = false;
         with_fakes(&job, &recipes, fakes, 2);
-        for (int attempt = 0; attempt < 50 && !found; ++attempt)
-            found = are_found_wrong(&job, &recipes, s == 0);
-        assert_true(found);
+        check_found_wrong(&job, &recipes, s == 0);
     }
 }
 
@@ -296,20 +324,53 @@ static void test_must_race(void **state)
     sattn_tune_field_close(&field);
 }
 
-/* ---- the rest of a class */
+/* ---- first calls */
 
-static void run_twice(const sattn_fused_args *args)
+static void check_first_calls(sattn_tune_verdict verdict, int most_probes)
 {
-    real_kernel->fn.fused(args);
-    real_kernel->fn.fused(args);
+    const sattn_tune_job job = job_of("vit-b32-50");
+    sattn_kernel fake = {
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_fake", .fn = {.fused = note_fake}};
+    const sattn_tune_setting setting = {
+        .seconds = 1, .seed = 1, .now_ns = standing, .time = time_by_cost};
+    sattn_tune_recipes recipes;
+    sattn_tune_outcome outcome;
+    with_fakes(&job, &recipes, &fake, 1);
+    recipes.list[1].rest_kernel = recipes.list[0].rest_kernel;
+    sattn_tune_run(&job, recipes.list, 2, &setting, &outcome);
+    assert_string_equal(outcome.error, "");
+    assert_int_equal(outcome.notes[1].verdict, verdict);
+    if (verdict == SATTN_TUNE_TOO_SLOW)
+        assert_true(outcome.entry.tried[1].samples >= 2 &&
+                    outcome.entry.tried[1].samples <= most_probes);
+    sattn_tune_outcome_free(&outcome);
 }
 
+/* One unlucky call sets nothing aside, nor do preempted ones; what is slow each time is. */
+static void test_unlucky_first_call(void **state)
+{
+    (void)state;
+    cost.n = 0, cost.standard = cost.fake = 65e3, cost.first[0] = 744e3;
+    check_first_calls(SATTN_TUNE_ADMITTED, 0);
+    cost.n = 0, cost.first[1] = 200e3;
+    check_first_calls(SATTN_TUNE_ADMITTED, 0);
+    cost.n = 0, cost.first[0] = cost.first[1] = 744e3, cost.is_tainted = true;
+    check_first_calls(SATTN_TUNE_ADMITTED, 0);
+    cost.n = 0, cost.first[0] = cost.first[1] = 0, cost.is_tainted = false, cost.fake = 744e3;
+    check_first_calls(SATTN_TUNE_TOO_SLOW, 2);
+    cost.n = 0, cost.fake = 130e3;
+    check_first_calls(SATTN_TUNE_TOO_SLOW, SATTN_TUNE_PROBES);
+}
+
+/* ---- the rest of a class */
+
 /* What becomes elsewhere of a fake that has won on the shape of the job. */
-static sattn_tune_outcome confirmed(const sattn_tune_job *job, sattn_fused_fn *function)
+static sattn_tune_outcome confirmed(const sattn_tune_job *job)
 {
     sattn_kernel fake = {
-        .op = SATTN_OP_fused, .name = "sattn_fused_f32_fake", .fn = {.fused = function}};
-    const sattn_tune_setting setting = {.seconds = 30, .seed = 1}; /* it ends long before */
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_fake", .fn = {.fused = note_fake}};
+    const sattn_tune_setting setting = {
+        .seconds = 1, .seed = 1, .now_ns = standing, .time = time_by_cost};
     sattn_tune_recipes recipes;
     with_fakes(job, &recipes, &fake, 1);
     recipes.list[1].rest_kernel = recipes.list[0].rest_kernel;
@@ -326,22 +387,19 @@ static sattn_tune_outcome confirmed(const sattn_tune_job *job, sattn_fused_fn *f
     return outcome;
 }
 
-/* What takes twice as long as the default elsewhere is not taken; what takes less is. On a busy
- * machine neither may be known: then the class is not finished. */
+/* What takes twice as long as the default elsewhere is not taken; what takes less is. */
 static void test_winner_has_to_hold_elsewhere(void **state)
 {
     (void)state;
     const sattn_tune_job job = job_of("vit-b32-50");
-    bool kept = false, taken = false;
-    for (int attempt = 0; attempt < 10 && !(kept && taken); ++attempt) {
-        const sattn_tune_outcome slow = confirmed(&job, run_twice);
-        const sattn_tune_outcome fast = confirmed(&job, do_nothing);
-        assert_string_equal(fast.kept, "");
-        kept = kept || (slow.entry.taken == 0 && slow.entry.is_complete &&
-                        strstr(slow.kept, "slower at B=1 H=2 Tq="));
-        taken = taken || (fast.entry.taken == 1 && fast.entry.is_complete);
-    }
-    assert_true(kept && taken);
+    cost.standard = 100e3, cost.fake = 200e3;
+    const sattn_tune_outcome slow = confirmed(&job);
+    assert_true(slow.entry.taken == 0 && slow.entry.is_complete);
+    assert_non_null(strstr(slow.kept, "100 % slower at B=1 H=2 Tq="));
+    cost.fake = 50e3;
+    const sattn_tune_outcome fast = confirmed(&job);
+    assert_true(fast.entry.taken == 1 && fast.entry.is_complete);
+    assert_string_equal(fast.kept, "");
 }
 
 /* ---- ends of a run */
@@ -378,20 +436,60 @@ static bool always(void)
     return true;
 }
 
-/* Stopped before the first round: a tie, and not complete. */
+static int n_calls;
+
+static void count_call(const sattn_fused_args *args)
+{
+    ++n_calls;
+    real_kernel->fn.fused(args);
+}
+
+static sattn_tune_outcome tune_counted(const sattn_tune_setting *setting)
+{
+    const sattn_tune_job job = job_of("vit-b32-50");
+    sattn_kernel fake = {
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_counted", .fn = {.fused = count_call}};
+    sattn_tune_recipes recipes;
+    sattn_tune_outcome outcome;
+    with_fakes(&job, &recipes, &fake, 1);
+    recipes.list[1].rest_kernel = recipes.list[0].rest_kernel;
+    n_calls = 0;
+    sattn_tune_run(&job, recipes.list, 2, setting, &outcome);
+    return outcome;
+}
+
+/* Stopped at once: nothing is called any more, and the class is not complete. */
 static void test_stopped(void **state)
 {
     (void)state;
-    const sattn_tune_job job = job_of("vit-b32-50");
-    sattn_tune_recipes recipes;
-    sattn_tune_outcome outcome;
-    char error[256];
     const sattn_tune_setting setting = {.seconds = 60, .is_stopped = always};
-    assert_true(sattn_tune_list_recipes(&job, &recipes, error, sizeof error));
-    sattn_tune_run(&job, recipes.list, recipes.count, &setting, &outcome);
+    sattn_tune_outcome outcome = tune_counted(&setting);
     assert_string_equal(outcome.error, "");
     assert_true(!outcome.entry.is_complete && outcome.entry.taken == 0 && outcome.rounds == 0);
+    assert_int_equal(n_calls, 0);
     sattn_tune_outcome_free(&outcome);
+}
+
+static int64_t fake_ns, tick_ns;
+
+static int64_t ticking(void)
+{
+    return fake_ns += tick_ns;
+}
+
+/* Judging candidates ends when their time does, whatever it is that takes long. */
+static void test_out_of_time(void **state)
+{
+    (void)state;
+    const sattn_tune_setting setting = {.seconds = 1, .now_ns = ticking};
+    for (tick_ns = 1100000000; tick_ns > 100000000; tick_ns /= 2) {
+        sattn_tune_outcome outcome = tune_counted(&setting);
+        assert_string_equal(outcome.error, "");
+        assert_false(outcome.failed);
+        assert_true(!outcome.entry.is_complete && outcome.rounds == 0);
+        assert_int_equal(outcome.notes[1].verdict, SATTN_TUNE_PENDING);
+        sattn_tune_outcome_free(&outcome);
+    }
 }
 
 /* ---- shapes of --verify */
@@ -533,130 +631,6 @@ static void test_regret_summary(void **state)
     assert_true(fabs(without.median - 0.1) < 1e-12 && fabs(without.worst - 0.19) < 1e-12);
 }
 
-/* ---- the profile in the making */
-
-static const char profile_path[] = "test_tune_profile.json";
-
-/* An entry of `job` with two recipes, the second of them taken. */
-static sattn_tune_outcome made_outcome(const sattn_tune_job *job, bool is_complete,
-                                       double max_error)
-{
-    sattn_tune_recipes recipes;
-    char error[256];
-    sattn_tune_outcome outcome = {.rounds = 20};
-    assert_true(sattn_tune_list_recipes(job, &recipes, error, sizeof error));
-    assert_true(recipes.count >= 2);
-    sattn_tried *const tried = calloc(2, sizeof *tried);
-    assert_non_null(tried);
-    for (size_t c = 0; c < 2; ++c)
-        tried[c] = (sattn_tried){.recipe = recipes.list[c],
-                                 .time_ns = 100 - 10 * (double)c,
-                                 .time_p10_ns = 80,
-                                 .time_p90_ns = 110,
-                                 .samples = 20,
-                                 .error = 1,
-                                 .error_bound = 9,
-                                 .is_admitted = true};
-    snprintf(outcome.shape, sizeof outcome.shape, "%s", job->shape.name);
-    outcome.entry = (sattn_profile_entry){.shape_class = job->shape_class,
-                                          .usable = job->usable,
-                                          .is_complete = is_complete,
-                                          .margin = 0.1,
-                                          .spread = 0.01,
-                                          .max_error = max_error,
-                                          .n_tried = 2,
-                                          .tried = tried,
-                                          .taken = is_complete ? 1 : 0};
-    return outcome;
-}
-
-static void open_store(sattn_tune_store *store, sattn_tune_outcome *outcomes, size_t count)
-{
-    char error[512];
-    sattn_tune_options options = defaults();
-    options.out = profile_path;
-    assert_true(sattn_tune_store_open(store, &options, error, sizeof error));
-    for (size_t o = 0; o < count; ++o)
-        outcomes[o].entry.shape = outcomes[o].shape;
-    store->outcomes = outcomes;
-    store->n_outcomes = count;
-}
-
-static void write_outcome(sattn_tune_outcome outcome)
-{
-    sattn_tune_store store;
-    char error[512];
-    open_store(&store, &outcome, 1);
-    assert_true(sattn_tune_store_write(&store, error, sizeof error));
-    sattn_tune_store_close(&store);
-    sattn_tune_outcome_free(&outcome);
-}
-
-static void test_store_keeps_other_classes(void **state)
-{
-    (void)state;
-    const sattn_tune_job first = job_of("one-key"), second = job_of("vit-b32-50");
-    sattn_tune_store store;
-    remove(profile_path);
-    open_store(&store, NULL, 0);
-    assert_null(store.kept);
-    assert_string_equal(store.note, "");
-    sattn_tune_store_close(&store);
-    write_outcome(made_outcome(&first, true, 0));
-    write_outcome(made_outcome(&second, true, 0));
-    open_store(&store, NULL, 0);
-    assert_non_null(store.kept);
-    const sattn_profile_entry *const entry = sattn_tune_store_find(&store, &first, 0);
-    assert_true(entry && entry->taken == 1 && entry->is_complete && entry->n_tried == 2);
-    assert_non_null(sattn_tune_store_find(&store, &second, 0));
-    assert_null(sattn_tune_store_find(&store, &second, 3)); /* another error was admitted */
-    const sattn_tune_job other = job_of("distilbert-128");
-    assert_null(sattn_tune_store_find(&store, &other, 0));
-    sattn_tune_store_close(&store);
-}
-
-/* What is not complete takes the place of nothing that is. */
-static void test_store_keeps_what_is_complete(void **state)
-{
-    (void)state;
-    const sattn_tune_job job = job_of("one-key");
-    sattn_tune_store store;
-    remove(profile_path);
-    write_outcome(made_outcome(&job, false, 0));
-    open_store(&store, NULL, 0);
-    const sattn_profile_entry *entry = sattn_tune_store_find(&store, &job, 0);
-    assert_true(entry && !entry->is_complete);
-    sattn_tune_store_close(&store);
-    write_outcome(made_outcome(&job, true, 0));
-    write_outcome(made_outcome(&job, false, 0));
-    open_store(&store, NULL, 0);
-    entry = sattn_tune_store_find(&store, &job, 0);
-    assert_true(entry && entry->is_complete);
-    sattn_tune_store_close(&store);
-}
-
-/* A file that cannot be used is said to be replaced, and is. */
-static void test_store_replaces_what_is_stale(void **state)
-{
-    (void)state;
-    static const char text[] = "{\"identity\": {\"schema\": 1}}\n";
-    const sattn_tune_job job = job_of("one-key");
-    sattn_tune_store store;
-    FILE *const file = fopen(profile_path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0 && fclose(file) == 0);
-    open_store(&store, NULL, 0);
-    assert_null(store.kept);
-    assert_string_not_equal(store.note, "");
-    sattn_tune_store_close(&store);
-    write_outcome(made_outcome(&job, true, 0));
-    open_store(&store, NULL, 0);
-    assert_non_null(store.kept);
-    assert_string_equal(store.note, "");
-    sattn_tune_store_close(&store);
-    remove(profile_path);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -668,17 +642,16 @@ int main(void)
         cmocka_unit_test(test_only_what_is_asked_for),
         cmocka_unit_test(test_wrong_kernel_is_never_chosen),
         cmocka_unit_test(test_must_race),
+        cmocka_unit_test(test_unlucky_first_call),
         cmocka_unit_test(test_winner_has_to_hold_elsewhere),
         cmocka_unit_test(test_max_error),
         cmocka_unit_test(test_stopped),
+        cmocka_unit_test(test_out_of_time),
         cmocka_unit_test(test_regret_shapes),
         cmocka_unit_test(test_regret_of_undecided),
         cmocka_unit_test(test_regret_noise),
         cmocka_unit_test(test_regret_keeps_its_budget),
         cmocka_unit_test(test_regret_summary),
-        cmocka_unit_test(test_store_keeps_other_classes),
-        cmocka_unit_test(test_store_keeps_what_is_complete),
-        cmocka_unit_test(test_store_replaces_what_is_stale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,9 +36,9 @@ static bool write_profile(sattn_tune_session *session)
     return good;
 }
 
-static bool print_document(const sattn_tune_session *session, double seconds, bool is_written)
+static bool print_document(const sattn_tune_session *session, double seconds, bool is_there)
 {
-    json_t *const document = sattn_tune_document(session, seconds, is_written);
+    json_t *const document = sattn_tune_document(session, seconds, is_there);
     const bool good = document && sattn_result_print(document, stdout);
     json_decref(document);
     if (!good)
@@ -54,16 +54,17 @@ static int run_session(sattn_tune_session *session)
     sattn_stop_begin();
     int code = sattn_tune_session_run(session, json ? show_nothing : sattn_tune_print_job);
     const double seconds = (double)(sattn_now_ns() - session->begin_ns) * 1e-9;
-    const bool is_written = write_profile(session);
+    const bool is_good = write_profile(session);
+    const bool is_there = session->store->is_written || session->store->kept;
     bool is_printed = true;
     if (json)
-        is_printed = print_document(session, seconds, is_written);
+        is_printed = print_document(session, seconds, is_there);
     else
-        sattn_tune_print_end(session, seconds, is_written);
+        sattn_tune_print_end(session, seconds, is_there);
     sattn_stop_end();
     if (sattn_stop_asked())
         return SATTN_EXIT_SIGNAL + sattn_stop_signal();
-    return code == SATTN_EXIT_GOOD && !(is_written && is_printed) ? SATTN_EXIT_FAILED : code;
+    return code == SATTN_EXIT_GOOD && !(is_good && is_printed) ? SATTN_EXIT_FAILED : code;
 }
 
 static int run_jobs(const sattn_tune_options *options, const sattn_tune_jobs *jobs,
@@ -76,6 +77,8 @@ static int run_jobs(const sattn_tune_options *options, const sattn_tune_jobs *jo
                                   .places = &places,
                                   .jobs = jobs,
                                   .store = store,
+                                  .now_ns = sattn_now_ns,
+                                  .run = sattn_tune_run_job,
                                   .states = calloc(jobs->count, sizeof *session.states),
                                   .outcomes = calloc(jobs->count, sizeof *session.outcomes)};
     int code = SATTN_EXIT_FAILED;

@@ -2,7 +2,6 @@
  *
  * tune_admit.c: a few calls of each candidate, and then, fastest first, what an oracle has to say.
  */
-#include "bench/measure/clock.h"
 #include "bench/tune/tune_candidates.h"
 #include "bench/tune/tune_corners.h"
 
@@ -19,6 +18,21 @@ static const double long_for_scalar_ns = 1e6, long_for_autovec_ns = 1e7;
 
 /* First calls of a candidate may take so long in any case, and longer ones are not made again. */
 static const double least_probing_ns = 1e5, most_probing_ns = 2e7;
+
+/* One of the first calls may be slow by accident. What takes so many times as long as the default
+ * in two of them is slow, and other candidates have three. A call whose threads were preempted is
+ * made again, so many times. */
+static const double hopeless_factor = 4;
+enum { HOPELESS_PROBES = 2, LEAST_PROBES = 3, MOST_TAINTED = 8 };
+
+/* Whether to leave off, now that the limits are reached. */
+static bool is_cut(sattn_tune_field *field)
+{
+    const sattn_tune_limits *const limits = &field->limits;
+    field->is_cut = field->is_cut || (limits->is_stopped && limits->is_stopped()) ||
+                    (limits->now_ns && limits->now_ns() >= limits->deadline_ns);
+    return field->is_cut;
+}
 
 static void reject(sattn_tune_candidate *candidate, const char *what, const char *why)
 {
@@ -59,14 +73,19 @@ static void poison_output(const sattn_workload *workload, const sattn_bench_task
     memset(output, 0xff, bytes);
 }
 
-/* One call; false where it is refused. */
+/* Whether a call that was made was not refused. */
+static bool was_taken(sattn_tune_candidate *candidate, const sattn_bench_call *call)
+{
+    if (call->status != SATTN_OK)
+        reject(candidate, "refused: ", sattn_last_error());
+    return call->status == SATTN_OK;
+}
+
 static bool make_call(sattn_tune_candidate *candidate, sattn_bench_call *call)
 {
     poison_output(call->workload, call->task);
     sattn_bench_call_run(call);
-    if (call->status != SATTN_OK)
-        reject(candidate, "refused: ", sattn_last_error());
-    return call->status == SATTN_OK;
+    return was_taken(candidate, call);
 }
 
 static int by_number(const void *a, const void *b)
@@ -75,14 +94,30 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double least_probe(const sattn_tune_candidate *candidate)
+{
+    double least = candidate->probe_ns[0];
+    for (int p = 1; p < candidate->n_probes; ++p)
+        least = candidate->probe_ns[p] < least ? candidate->probe_ns[p] : least;
+    return least;
+}
+
 /* Whether it is worth another first call: a slow one is known as such soon. */
 static bool goes_on(const sattn_tune_field *field, const sattn_tune_candidate *candidate)
 {
     const sattn_tune_candidate *const standard = &field->list[0];
     const double allowed = 1.5 * standard->probing_ns;
-    return candidate->n_probes < SATTN_TUNE_PROBES && candidate->probing_ns < most_probing_ns &&
-           (candidate == standard ||
-            candidate->probing_ns < (allowed > least_probing_ns ? allowed : least_probing_ns));
+    const int n = candidate->n_probes;
+    if (n == 0)
+        return true;
+    if (n == SATTN_TUNE_PROBES || candidate->probing_ns >= most_probing_ns)
+        return false;
+    if (candidate == standard || n < HOPELESS_PROBES)
+        return true;
+    if (n < LEAST_PROBES && (standard->n_probes == 0 ||
+                             least_probe(candidate) < hopeless_factor * standard->probe_ns[0]))
+        return true;
+    return candidate->probing_ns < (allowed > least_probing_ns ? allowed : least_probing_ns);
 }
 
 /* Whether it is plain C that is not worth a call, where the default uses vectors and takes long. */
@@ -93,6 +128,25 @@ static bool is_plain(const sattn_tune_candidate *candidate, const sattn_tune_can
     return variant && standard->variant.needs != SATTN_ISA_SCALAR &&
            ((variant->kind == SATTN_ROW_SCALAR && ns > long_for_scalar_ns) ||
             (variant->kind == SATTN_ROW_AUTOVEC && ns > long_for_autovec_ns));
+}
+
+static void make_probes(sattn_tune_field *field, sattn_tune_candidate *candidate)
+{
+    sattn_bench_call *const call = &candidate->call;
+    const sattn_measure_candidate measured = {.name = candidate->variant.name,
+                                              .call = sattn_bench_call_run,
+                                              .context = call,
+                                              .threads = field->job->threads};
+    int n_tainted = 0;
+    do {
+        poison_output(call->workload, call->task);
+        const sattn_race_window window = field->time(&measured, 1);
+        if (!was_taken(candidate, call))
+            return;
+        candidate->probing_ns += window.ns;
+        if (!window.is_tainted || ++n_tainted > MOST_TAINTED)
+            candidate->probe_ns[candidate->n_probes++] = window.ns;
+    } while (goes_on(field, candidate) && !is_cut(field));
 }
 
 static void probe(sattn_tune_field *field, sattn_tune_candidate *candidate, double max_error)
@@ -107,14 +161,7 @@ static void probe(sattn_tune_field *field, sattn_tune_candidate *candidate, doub
     if (!open_call(field->job, candidate, &field->workload, &field->args, &field->cursor,
                    &candidate->call))
         return;
-    do {
-        const int64_t begin = sattn_now_ns();
-        if (!make_call(candidate, &candidate->call))
-            return;
-        const double ns = (double)(sattn_now_ns() - begin);
-        candidate->probe_ns[candidate->n_probes++] = ns;
-        candidate->probing_ns += ns;
-    } while (goes_on(field, candidate));
+    make_probes(field, candidate);
     qsort(candidate->probe_ns, (size_t)candidate->n_probes, sizeof *candidate->probe_ns, by_number);
 }
 
@@ -150,14 +197,14 @@ static void verify_corner(const sattn_tune_field *field, const sattn_workload *c
 }
 
 /* Everything that an oracle has to say of a candidate. */
-static void verify(const sattn_tune_field *field, const sattn_workload *corners,
+static void verify(sattn_tune_field *field, const sattn_workload *corners,
                    sattn_tune_candidate *candidate, double max_error)
 {
     verify_timed(candidate);
-    for (int corner = 0; corner < SATTN_TUNE_CORNERS; ++corner)
+    for (int corner = 0; corner < SATTN_TUNE_CORNERS && !is_cut(field); ++corner)
         if (candidate->verdict == SATTN_TUNE_PENDING && corners[corner].arena)
             verify_corner(field, &corners[corner], candidate);
-    if (candidate->verdict != SATTN_TUNE_PENDING)
+    if (candidate->verdict != SATTN_TUNE_PENDING || field->is_cut)
         return;
     const double error = candidate->verified.worst_error;
     candidate->verdict = SATTN_TUNE_ADMITTED;
@@ -212,15 +259,15 @@ bool sattn_tune_admit(sattn_tune_field *field, double max_error)
     sattn_workload corners[SATTN_TUNE_CORNERS];
     const sattn_tune_candidate *fastest = NULL;
     const bool good = open_corners(field->job, corners);
-    for (size_t c = 0; good && c < field->count; ++c) {
+    for (size_t c = 0; good && c < field->count; ++c)
         sattn_verify_result_init(&field->list[c].verified);
+    for (size_t c = 0; good && c < field->count && !is_cut(field); ++c)
         probe(field, &field->list[c], max_error);
-    }
-    if (good && field->count > 0 && field->list[0].verdict == SATTN_TUNE_PENDING)
+    if (good && !is_cut(field) && field->list[0].verdict == SATTN_TUNE_PENDING)
         verify(field, corners, &field->list[0], max_error); /* the default, however slow */
     if (good && field->list[0].verdict == SATTN_TUNE_ADMITTED)
         fastest = &field->list[0];
-    for (sattn_tune_candidate *next; good && (next = next_pending(field));) {
+    for (sattn_tune_candidate *next; good && !is_cut(field) && (next = next_pending(field));) {
         if (!is_too_slow(next, fastest))
             verify(field, corners, next, max_error);
         if (next->verdict == SATTN_TUNE_ADMITTED &&

@@ -98,7 +98,7 @@ bool sattn_tune_field_open(sattn_tune_field *field, const sattn_tune_job *job,
                            const sattn_recipe *recipes, size_t count, char *error,
                            size_t error_size)
 {
-    *field = (sattn_tune_field){.job = job};
+    *field = (sattn_tune_field){.job = job, .time = sattn_tune_time_calls};
     field->list = calloc(count ? count : 1, sizeof *field->list);
     bool good = field->list != NULL;
     for (; good && field->count < count; ++field->count)

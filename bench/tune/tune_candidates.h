@@ -7,11 +7,13 @@
  * the shape that is timed and at the corners of the class: a kernel that is fast because it leaves
  * something out is in no race (case D17). An oracle takes far longer than a call, so a few calls
  * come first, and what is much slower than the fastest that is admitted need not be verified,
- * unless it must race. */
+ * unless it must race; but one call may be unlucky, so a single one tells nothing. */
 #ifndef SATTN_BENCH_TUNE_TUNE_CANDIDATES_H
 #define SATTN_BENCH_TUNE_TUNE_CANDIDATES_H
 
 #include "bench/bench_call.h"
+#include "bench/measure/calls.h"
+#include "bench/tune/race.h"
 #include "bench/tune/tune_jobs.h"
 #include "bench/verify/compare.h"
 #include "dispatch/recipe.h"
@@ -39,6 +41,19 @@ typedef struct sattn_tune_candidate {
     sattn_bench_call call; /* on the shape that is timed; open unless it is out */
 } sattn_tune_candidate;
 
+/* The time of one of so many calls. */
+typedef sattn_race_window sattn_tune_time(const sattn_measure_candidate *measured, int64_t calls);
+
+/* That of this machine's clock. */
+sattn_tune_time sattn_tune_time_calls;
+
+/* When to leave off. All 0: never. */
+typedef struct sattn_tune_limits {
+    int64_t (*now_ns)(void);
+    int64_t deadline_ns;
+    bool (*is_stopped)(void);
+} sattn_tune_limits;
+
 typedef struct sattn_tune_field {
     const sattn_tune_job *job;
     sattn_tune_candidate *list; /* the default first */
@@ -47,6 +62,9 @@ typedef struct sattn_tune_field {
     sattn_attention_args args; /* the part of it that is timed */
     int64_t cursor;
     char part[64]; /* "2 of 32 heads", or "" */
+    sattn_tune_limits limits;
+    bool is_cut;           /* it was left off: some candidates are pending */
+    sattn_tune_time *time; /* sattn_tune_time_calls, but in tests */
 } sattn_tune_field;
 
 /* Makes the shape's tensors and a candidate of each recipe, the first of them the default. False:
@@ -59,7 +77,8 @@ bool sattn_tune_field_open(sattn_tune_field *field, const sattn_tune_job *job,
 bool sattn_tune_open_workload(sattn_workload *workload, const sattn_bench_task *task,
                               const sattn_shape *shape, char *error, size_t error_size);
 
-/* Gives every candidate its verdict. max_error as in the options. False: no memory for a corner. */
+/* Gives every candidate its verdict, unless the field's limits cut it short. max_error as in the
+ * options. False: no memory for a corner. */
 bool sattn_tune_admit(sattn_tune_field *field, double max_error);
 
 /* Admits all of them: they have been verified on other shapes of the class. False: one is refused.

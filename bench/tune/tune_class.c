@@ -14,8 +14,8 @@
 
 static const double window_ns = 0.4e6;
 
-/* Of the time of a class, however long it took to verify its candidates. */
-static const double least_race = 0.4;
+/* Of what verifying its candidates leaves of the time of a class; the rest is for other shapes. */
+static const double race_share = 0.6;
 
 /* ---- the race */
 
@@ -29,7 +29,16 @@ typedef struct track {
     runner *runners;
     sattn_outside outside;
     sattn_crew *crew;
+    int64_t (*now_ns)(void);
+    sattn_tune_time *time;
 } track;
+
+sattn_race_window sattn_tune_time_calls(const sattn_measure_candidate *measured, int64_t calls)
+{
+    const sattn_window done = sattn_run_calls(measured, calls);
+    return (sattn_race_window){.ns = (double)sattn_window_charged_ns(&done) / (double)calls,
+                               .is_tainted = sattn_window_preempted(&done) || done.ns <= 0};
+}
 
 static void gather_crew(void *context)
 {
@@ -40,20 +49,18 @@ static void gather_crew(void *context)
 
 static sattn_race_window time_window(void *context, size_t candidate)
 {
-    const runner *const r = &((track *)context)->runners[candidate];
+    const track *const t = context;
+    const runner *const r = &t->runners[candidate];
     sattn_prepare_calls(&r->measured);
     /* A few short calls would show what the other candidates left in the caches. */
     if (r->calls > 1)
         sattn_run_calls(&r->measured, 1);
-    const sattn_window done = sattn_run_calls(&r->measured, r->calls);
-    return (sattn_race_window){.ns = (double)sattn_window_charged_ns(&done) / (double)r->calls,
-                               .is_tainted = sattn_window_preempted(&done) || done.ns <= 0};
+    return t->time(&r->measured, r->calls);
 }
 
 static double now_ns(void *context)
 {
-    (void)context;
-    return (double)sattn_now_ns();
+    return (double)((const track *)context)->now_ns();
 }
 
 static bool was_disturbed(void *context)
@@ -87,16 +94,19 @@ static size_t line_up(sattn_tune_field *field, track *t, int *ranks, int *lane_o
 bool sattn_tune_race(sattn_tune_field *field, size_t incumbent, const sattn_tune_setting *setting,
                      int *lane_of, sattn_race_result *result)
 {
-    track t = {.runners = calloc(field->count, sizeof *t.runners), .crew = setting->crew};
+    track t = {.runners = calloc(field->count, sizeof *t.runners),
+               .crew = setting->crew,
+               .now_ns = setting->now_ns ? setting->now_ns : sattn_now_ns,
+               .time = setting->time ? setting->time : sattn_tune_time_calls};
     int *const ranks = calloc(field->count, sizeof *ranks);
     bool good = t.runners && ranks;
     if (good) {
-        const double begin = now_ns(NULL);
+        const double begin = now_ns(&t);
         const size_t n = line_up(field, &t, ranks, lane_of);
         sattn_outside_begin(&t.outside);
         const sattn_race_track on_clock = {.time = time_window,
                                            .now_ns = now_ns,
-                                           .was_disturbed = was_disturbed,
+                                           .was_disturbed = setting->time ? NULL : was_disturbed,
                                            .is_stopped = setting->is_stopped,
                                            .context = &t};
         const sattn_race_options options = {.n_candidates = n,
@@ -104,7 +114,7 @@ bool sattn_tune_race(sattn_tune_field *field, size_t incumbent, const sattn_tune
                                             .ranks = ranks,
                                             .seed = setting->seed,
                                             .budget_ns =
-                                                setting->seconds * 1e9 - (now_ns(NULL) - begin)};
+                                                setting->seconds * 1e9 - (now_ns(&t) - begin)};
         good = sattn_race_run(&on_clock, &options, result);
     }
     free(t.runners);
@@ -220,11 +230,32 @@ static void name_shape(const sattn_tune_job *job, const char *part, sattn_tune_o
              *part ? ")" : "");
 }
 
+static double left_s(const sattn_tune_limits *limits)
+{
+    return (double)(limits->deadline_ns - limits->now_ns()) * 1e-9;
+}
+
+/* The race, and what others of the class say to its winner. */
+static void race_in_time(sattn_tune_field *field, const sattn_tune_setting *setting,
+                         sattn_tried *tried, sattn_tune_outcome *outcome)
+{
+    const sattn_tune_job *const job = field->job;
+    const sattn_tune_limits limits = field->limits;
+    sattn_tune_setting rest = *setting;
+    rest.seconds = race_share * left_s(&limits);
+    race_admitted(field, &rest, tried, outcome);
+    sattn_tune_field_close(field); /* before others take as much memory */
+    rest.seconds = left_s(&limits);
+    sattn_tune_confirm(job, &rest, outcome);
+}
+
 void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size_t count,
                     const sattn_tune_setting *setting, sattn_tune_outcome *outcome)
 {
-    const int64_t begin = sattn_now_ns();
+    sattn_tune_limits limits = {.now_ns = setting->now_ns ? setting->now_ns : sattn_now_ns,
+                                .is_stopped = setting->is_stopped};
     sattn_tune_field field = {0};
+    limits.deadline_ns = limits.now_ns() + (int64_t)(setting->seconds * 1e9);
     *outcome = (sattn_tune_outcome){0};
     if (!open_outcome(outcome, job, count)) {
         snprintf(outcome->error, sizeof outcome->error, "out of memory");
@@ -234,16 +265,15 @@ void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size
     outcome->entry.max_error = setting->max_error;
     if (sattn_tune_field_open(&field, job, recipes, count, outcome->error, sizeof outcome->error)) {
         name_shape(job, field.part, outcome);
+        field.limits = limits;
+        if (setting->time)
+            field.time = setting->time;
         if (sattn_tune_admit(&field, setting->max_error)) {
             fill_verdicts(&field, tried, outcome);
             outcome->failed =
                 field.list[0].verdict == SATTN_TUNE_REJECTED && field.list[0].verified.n_failed > 0;
-            sattn_tune_setting rest = *setting;
-            rest.seconds -= (double)(sattn_now_ns() - begin) * 1e-9;
-            rest.seconds = fmax(rest.seconds, least_race * setting->seconds);
-            race_admitted(&field, &rest, tried, outcome);
-            sattn_tune_field_close(&field);
-            sattn_tune_confirm(job, setting, outcome);
+            if (!field.is_cut)
+                race_in_time(&field, setting, tried, outcome);
         } else {
             snprintf(outcome->error, sizeof outcome->error, "out of memory");
         }

@@ -11,11 +11,15 @@
 #include "dispatch/profile.h"
 
 typedef struct sattn_tune_setting {
-    double seconds;   /* for a class, or a race */
+    double seconds;   /* for a class, a race, or the rest of a class */
     double max_error; /* 0: any within bounds */
     uint64_t seed;
     sattn_crew *crew;
     bool (*is_stopped)(void);
+    /* NULL: this machine's clock. Tests have one of their own, which nothing from outside disturbs.
+     */
+    int64_t (*now_ns)(void);
+    sattn_tune_time *time;
 } sattn_tune_setting;
 
 /* What a report says of a candidate beside its entry in a profile. */
@@ -35,7 +39,8 @@ typedef struct sattn_tune_outcome {
     char error[256]; /* why there is no entry, or "" */
 } sattn_tune_outcome;
 
-/* `recipes`: the default first. To be freed in any case. */
+/* `recipes`: the default first. Where the time ends before all of them are judged and raced, the
+ * entry is not complete. To be freed in any case. */
 void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size_t count,
                     const sattn_tune_setting *setting, sattn_tune_outcome *outcome);
 void sattn_tune_outcome_free(sattn_tune_outcome *outcome);

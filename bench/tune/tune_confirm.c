@@ -7,9 +7,6 @@
 
 #include <stdio.h>
 
-/* Of the time of a class, for each other shape of it. */
-static const double inside_share = 0.3;
-
 typedef enum verdict { NOT_SLOWER, SLOWER, NOT_KNOWN } verdict;
 
 /* How a recipe does beside the default on a shape; SLOWER by how much. */
@@ -22,7 +19,8 @@ static verdict race_elsewhere(const sattn_tune_job *job, const sattn_recipe *rec
     char error[256];
     int lane_of[2];
     verdict result = NOT_KNOWN;
-    if (!sattn_tune_list_recipes(job, &recipes, error, sizeof error))
+    if ((setting->is_stopped && setting->is_stopped()) ||
+        !sattn_tune_list_recipes(job, &recipes, error, sizeof error))
         return NOT_KNOWN;
     if (sattn_recipes_equal(&recipes.list[0], recipe))
         return NOT_SLOWER;
@@ -58,7 +56,7 @@ void sattn_tune_confirm(const sattn_tune_job *job, const sattn_tune_setting *set
 {
     sattn_profile_entry *const entry = &outcome->entry;
     sattn_tune_setting part = *setting;
-    part.seconds *= inside_share;
+    part.seconds /= SATTN_TUNE_INSIDE;
     for (int which = 0; which < SATTN_TUNE_INSIDE; ++which) {
         sattn_tune_job inside;
         double by;

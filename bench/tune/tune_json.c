@@ -70,7 +70,7 @@ static void add_entry(json_t *object, const sattn_profile_entry *entry,
 
 static json_t *class_object(const sattn_tune_session *session, size_t j)
 {
-    static const char *const states[] = {"not begun", "kept", "run"};
+    static const char *const states[] = {"not begun", "begun", "kept", "run"};
     const sattn_tune_job *const job = &session->jobs->jobs[j];
     const sattn_profile_entry *const entry = sattn_tune_known(session, j);
     char text[SATTN_CLASS_TEXT];
@@ -105,7 +105,7 @@ static json_t *coverage_array(const sattn_tune_session *session)
     return array;
 }
 
-json_t *sattn_tune_document(const sattn_tune_session *session, double seconds, bool is_written)
+json_t *sattn_tune_document(const sattn_tune_session *session, double seconds, bool is_there)
 {
     json_t *const document = sattn_result_new(session->environment);
     if (!document)
@@ -115,7 +115,7 @@ json_t *sattn_tune_document(const sattn_tune_session *session, double seconds, b
         json_array_append_new(classes, class_object(session, j));
     json_object_del(document, "benchmarks");
     sattn_places_add(session->places, sattn_result_context(document));
-    sattn_result_text(document, "profile", is_written ? session->store->path : NULL);
+    sattn_result_text(document, "profile", is_there ? session->store->path : NULL);
     sattn_result_text(document, "profile_note", session->store->note);
     json_object_set_new(document, "seconds", json_real(seconds));
     json_object_set_new(document, "budget", json_real(session->options->budget_s));

@@ -7,6 +7,6 @@
 #include "bench/tune/tune_run.h"
 
 /* NULL: out of memory. */
-json_t *sattn_tune_document(const sattn_tune_session *session, double seconds, bool is_written);
+json_t *sattn_tune_document(const sattn_tune_session *session, double seconds, bool is_there);
 
 #endif

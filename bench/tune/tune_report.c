@@ -166,11 +166,11 @@ static void print_counts(const sattn_tune_session *session, double seconds)
         puts("The same command again keeps what is finished and goes on with the rest.");
 }
 
-void sattn_tune_print_end(const sattn_tune_session *session, double seconds, bool is_written)
+void sattn_tune_print_end(const sattn_tune_session *session, double seconds, bool is_there)
 {
     const char *example = session->jobs->jobs[0].shape.name;
     print_counts(session, seconds);
-    if (!is_written)
+    if (!is_there)
         return;
     for (size_t j = session->jobs->count; j-- > 0;) {
         const sattn_profile_entry *const entry = sattn_tune_known(session, j);

@@ -9,18 +9,18 @@
 
 #include <stdio.h>
 
-/* A class gets its share of the time that is left, of all classes; or this, as long as its tier can
- * have so much: what models use comes first. The second is for those that the first was too short
- * for. */
+/* A class gets its share of the time that is left, of all classes; or this, as long as there is so
+ * much: of a short run some classes come to an end, and not a little of each. The second is for
+ * those that the first was too short for. */
 enum { PASSES = 2 };
-static const double wanted_share_s[PASSES] = {0.75, 4};
+static const double wanted_share_s[PASSES] = {1.2, 6};
 
 /* A file is written no more often than this. */
 #define WRITE_NS INT64_C(2000000000)
 
 static double elapsed_s(const sattn_tune_session *session)
 {
-    return (double)(sattn_now_ns() - session->begin_ns) * 1e-9;
+    return (double)(session->now_ns() - session->begin_ns) * 1e-9;
 }
 
 const sattn_profile_entry *sattn_tune_known(const sattn_tune_session *session, size_t job)
@@ -28,7 +28,7 @@ const sattn_profile_entry *sattn_tune_known(const sattn_tune_session *session, s
     const sattn_tune_outcome *const outcome = &session->outcomes[job];
     if (session->states[job] == SATTN_TUNE_DONE)
         return outcome->entry.n_tried > 0 && !*outcome->error ? &outcome->entry : NULL;
-    return session->states[job] == SATTN_TUNE_KEPT
+    return session->states[job] != SATTN_TUNE_WAITING
                ? sattn_tune_store_find(session->store, &session->jobs->jobs[job],
                                        session->options->max_error)
                : NULL;
@@ -64,17 +64,14 @@ sattn_tune_coverage sattn_tune_coverage_of(const sattn_tune_session *session, sa
 /* ---- time */
 
 /* Of a class that is not settled. */
-static double share_s(const sattn_tune_session *session, sattn_tune_tier tier, int pass)
+static double share_s(const sattn_tune_session *session, int pass)
 {
     const double left = session->options->budget_s - elapsed_s(session);
-    int all = 0, of_tier = 0;
+    int open = 0;
     for (size_t j = 0; j < session->jobs->count; ++j)
-        if (!is_settled(session, j)) {
-            ++all;
-            of_tier += session->jobs->jobs[j].tier == tier;
-        }
-    const double even = left / all, within = left / of_tier;
-    const double wanted = within < wanted_share_s[pass] ? within : wanted_share_s[pass];
+        open += !is_settled(session, j);
+    const double even = left / open;
+    const double wanted = left < wanted_share_s[pass] ? left : wanted_share_s[pass];
     return even > wanted ? even : wanted;
 }
 
@@ -91,20 +88,24 @@ static void show_progress(sattn_tune_session *session, size_t job)
 
 /* ---- jobs */
 
+void sattn_tune_run_job(const sattn_tune_job *job, const sattn_tune_setting *setting,
+                        sattn_tune_outcome *outcome)
+{
+    sattn_tune_recipes recipes;
+    sattn_crew_gather(setting->crew, job->threads);
+    if (sattn_tune_list_recipes(job, &recipes, outcome->error, sizeof outcome->error))
+        sattn_tune_run(job, recipes.list, recipes.count, setting, outcome);
+}
+
 static void run_job(sattn_tune_session *session, size_t j, int pass)
 {
-    const sattn_tune_job *const job = &session->jobs->jobs[j];
-    sattn_tune_outcome *const outcome = &session->outcomes[j];
-    sattn_tune_recipes recipes;
-    const sattn_tune_setting setting = {.seconds = share_s(session, job->tier, pass),
+    const sattn_tune_setting setting = {.seconds = share_s(session, pass),
                                         .max_error = session->options->max_error,
                                         .seed = session->options->seed,
                                         .crew = &session->places->crew,
                                         .is_stopped = sattn_stop_asked};
-    sattn_crew_gather(&session->places->crew, job->threads);
-    sattn_tune_outcome_free(outcome);
-    if (sattn_tune_list_recipes(job, &recipes, outcome->error, sizeof outcome->error))
-        sattn_tune_run(job, recipes.list, recipes.count, &setting, outcome);
+    sattn_tune_outcome_free(&session->outcomes[j]);
+    session->run(&session->jobs->jobs[j], &setting, &session->outcomes[j]);
     session->states[j] = SATTN_TUNE_DONE;
 }
 
@@ -116,34 +117,43 @@ static void keep_finished(sattn_tune_session *session)
         (void)sattn_tune_store_write(session->store, error, sizeof error);
 }
 
-/* Those of a tier that are not settled, one after the other. */
-static void run_tier(sattn_tune_session *session, sattn_tune_tier tier, int pass,
-                     void (*show)(const sattn_tune_session *session, size_t job))
+typedef void show_job(const sattn_tune_session *session, size_t job);
+
+static void run_one(sattn_tune_session *session, size_t j, int pass, show_job *show)
 {
-    for (size_t j = 0; j < session->jobs->count && !sattn_stop_asked(); ++j) {
-        if (session->jobs->jobs[j].tier != tier || is_settled(session, j))
-            continue;
-        if (elapsed_s(session) >= session->options->budget_s)
-            break;
-        show_progress(session, j);
-        run_job(session, j, pass);
-        sattn_progress_clear(&session->line);
-        if (is_settled(session, j))
-            show(session, j);
-        keep_finished(session);
-    }
+    show_progress(session, j);
+    run_job(session, j, pass);
+    sattn_progress_clear(&session->line);
+    if (is_settled(session, j))
+        show(session, j);
+    keep_finished(session);
 }
 
-static void find_kept(sattn_tune_session *session,
-                      void (*show)(const sattn_tune_session *session, size_t job))
+/* Those of a tier that are not settled, one after the other. Those that an earlier run was too
+ * short for come last: else a run as short would begin with them again, and get no further. */
+static void run_tier(sattn_tune_session *session, sattn_tune_tier tier, int pass, show_job *show)
+{
+    for (int is_begun = 0; is_begun < 2; ++is_begun)
+        for (size_t j = 0; j < session->jobs->count; ++j) {
+            if (session->jobs->jobs[j].tier != tier || is_settled(session, j) ||
+                (session->states[j] == SATTN_TUNE_BEGUN) != is_begun)
+                continue;
+            if (elapsed_s(session) >= session->options->budget_s || sattn_stop_asked())
+                return;
+            run_one(session, j, pass, show);
+        }
+}
+
+static void find_kept(sattn_tune_session *session, show_job *show)
 {
     for (size_t j = 0; j < session->jobs->count && !session->options->fresh; ++j) {
         const sattn_profile_entry *const entry = sattn_tune_store_find(
             session->store, &session->jobs->jobs[j], session->options->max_error);
-        if (!entry || !entry->is_complete)
+        if (!entry)
             continue;
-        session->states[j] = SATTN_TUNE_KEPT;
-        show(session, j);
+        session->states[j] = entry->is_complete ? SATTN_TUNE_KEPT : SATTN_TUNE_BEGUN;
+        if (entry->is_complete)
+            show(session, j);
     }
 }
 
@@ -151,10 +161,10 @@ int sattn_tune_session_run(sattn_tune_session *session,
                            void (*show)(const sattn_tune_session *session, size_t job))
 {
     int code = SATTN_EXIT_GOOD;
-    session->begin_ns = sattn_now_ns();
+    session->begin_ns = session->now_ns();
     session->store->outcomes = session->outcomes;
     session->store->n_outcomes = session->jobs->count;
-    session->store->written_ns = session->begin_ns;
+    session->store->written_ns = sattn_now_ns();
     sattn_progress_begin(&session->line);
     find_kept(session, show);
     for (int tier = 0; tier < SATTN_TUNE_TIERS; ++tier)

@@ -12,6 +12,7 @@
 
 typedef enum sattn_tune_state {
     SATTN_TUNE_WAITING, /* not run: time was spent, or the run interrupted, before its turn */
+    SATTN_TUNE_BEGUN,   /* likewise, but an earlier run was too short for it: see the file */
     SATTN_TUNE_KEPT,    /* complete in the file */
     SATTN_TUNE_DONE,    /* run, as its outcome says */
 } sattn_tune_state;
@@ -24,12 +25,20 @@ typedef struct sattn_tune_session {
     sattn_tune_store *store;
     sattn_tune_state *states;     /* [jobs->count] */
     sattn_tune_outcome *outcomes; /* [jobs->count]; empty where the state is not DONE */
+    /* sattn_now_ns and sattn_tune_run_job, but in tests, which have a clock of their own. */
+    int64_t (*now_ns)(void);
+    void (*run)(const sattn_tune_job *job, const sattn_tune_setting *setting,
+                sattn_tune_outcome *outcome);
     sattn_progress line;
     int64_t begin_ns;
 } sattn_tune_session;
 
 /* What is known of a job, or NULL. */
 const sattn_profile_entry *sattn_tune_known(const sattn_tune_session *session, size_t job);
+
+/* Finds a job's recipes and tunes its class. */
+void sattn_tune_run_job(const sattn_tune_job *job, const sattn_tune_setting *setting,
+                        sattn_tune_outcome *outcome);
 
 /* Runs everything. `show` is called for each job that is finished. Returns an exit code. */
 int sattn_tune_session_run(sattn_tune_session *session,

@@ -9,16 +9,18 @@
 
 typedef struct sattn_tune_store {
     char path[SATTN_PROFILE_PATH];
-    char note[512];      /* why what is in the file is not used, or "" */
+    char note[512];      /* why what was in the file is not used, or "" */
+    bool is_stale;       /* that is still there */
     sattn_profile *kept; /* NULL: nothing */
     sattn_identity identity;
     const sattn_tune_outcome *outcomes; /* [n_outcomes], of this run; those not run are empty */
     size_t n_outcomes;
     int64_t written_ns; /* when it was last written */
+    bool is_written;    /* with something of this run */
 } sattn_tune_store;
 
 /* Reads the file of the options, if there is one; to be called before threads are bound to CPUs.
- * False: there is no place for a profile, and `error` says why. */
+ * False: there is no place for a profile, or something else is in it; `error` says so. */
 bool sattn_tune_store_open(sattn_tune_store *store, const sattn_tune_options *options, char *error,
                            size_t error_size);
 void sattn_tune_store_close(sattn_tune_store *store);
@@ -27,7 +29,9 @@ void sattn_tune_store_close(sattn_tune_store *store);
 const sattn_profile_entry *sattn_tune_store_find(const sattn_tune_store *store,
                                                  const sattn_tune_job *job, double max_error);
 
-/* Writes all of it. False: `error` says why not. */
+/* Writes all of it, if this run has measured anything, beside what the file has by now: others may
+ * tune other classes at the same time. A profile of another machine or build is put
+ * aside, which stderr is told. False: `error` says why not. */
 bool sattn_tune_store_write(sattn_tune_store *store, char *error, size_t error_size);
 
 #endif

@@ -48,13 +48,31 @@ sattn_dispatch_defect(tune_max_error_ignored ${admit}
   FROM [[if (max_error > 0 && !(error <= max_error)) {]] TO [[if (max_error < 0 && error > 0) {]])
 sattn_dispatch_defect(tune_slow_never_races ${admit}
   FROM [[if (ratio <= slow_factor || candidate->must_race)]] TO [[if (ratio <= slow_factor)]])
+sattn_dispatch_defect(tune_one_slow_call_decides ${admit}
+  FROM [[HOPELESS_PROBES = 2,]] TO [[HOPELESS_PROBES = 1,]])
+sattn_dispatch_defect(tune_preempted_call_decides ${admit}
+  FROM [[if (!window.is_tainted || ++n_tainted]] TO [[if (n_tainted >= 0 || ++n_tainted]])
+sattn_dispatch_defect(tune_judges_without_end ${admit}
+  FROM [[(limits->now_ns && limits->now_ns() >= limits->deadline_ns)]] TO [[limits->deadline_ns < 0]])
+sattn_dispatch_defect(tune_judges_after_a_signal ${admit}
+  FROM [[(limits->is_stopped && limits->is_stopped())]] TO [[limits->deadline_ns < 0]])
 sattn_dispatch_defect(tune_one_shape_decides FILE bench/tune/tune_confirm.c COMMAND test_tune
   FROM [[which < SATTN_TUNE_INSIDE; ++which]] TO [[which < 0; ++which]])
 sattn_dispatch_defect(tune_even_corners FILE bench/tune/tune_corners.c COMMAND test_tune
   FROM [[((int64_t)1 << log2) - 1;]] TO [[((int64_t)1 << log2);]])
-sattn_dispatch_defect(tune_unfinished_replaces_finished FILE bench/tune/tune_store.c COMMAND test_tune
-  FROM [[return entry->is_complete || !kept->is_complete ? entry : kept;]] TO [[return entry;]])
-sattn_dispatch_defect(tune_other_classes_lost FILE bench/tune/tune_store.c COMMAND test_tune
+sattn_dispatch_defect(tune_unfinished_replaces_finished FILE bench/tune/tune_store.c COMMAND test_tune_store
+  FROM [[return entry->is_complete || (!kept->is_complete && outcome->rounds > 0) ? entry : kept;]] TO [[return entry;]])
+sattn_dispatch_defect(tune_other_classes_lost FILE bench/tune/tune_store.c COMMAND test_tune_store
   FROM [[for (size_t k = 0; k < n_kept; ++k)
         entries]] TO [[for (size_t k = 0; k < 0 * n_kept; ++k)
         entries]])
+sattn_dispatch_defect(tune_replaces_any_file FILE bench/tune/tune_store.c COMMAND test_tune_store
+  FROM [[    if (!is_profile(store->path)) {]] TO [[    if (!*remark && !is_profile(store->path)) {]])
+sattn_dispatch_defect(tune_what_another_wrote_lost FILE bench/tune/tune_store.c COMMAND test_tune_store
+  FROM [[    if (!read_kept(store, error, error_size) ||]] TO [[    if (]])
+
+set(run FILE bench/tune/tune_run.c COMMAND test_tune_run)
+sattn_dispatch_defect(tune_little_of_each_class ${run}
+  FROM [[    return even > wanted ? even : wanted;]] TO [[    return even < wanted ? even : wanted;]])
+sattn_dispatch_defect(tune_begins_with_the_same ${run}
+  FROM [[(session->states[j] == SATTN_TUNE_BEGUN) != is_begun)]] TO [[is_begun)]])
