@@ -99,6 +99,10 @@ static void run_row(const sattn_regret_run *run, sattn_regret_row *row, double s
     if (sattn_tune_field_open(&field, &row->job, recipes.list, recipes.count, row->error,
                               sizeof row->error)) {
         field.list[chosen].must_race = true;
+        field.limits = (sattn_tune_limits){.now_ns = sattn_now_ns,
+                                           .deadline_ns = run->begin_ns +
+                                                          (int64_t)(run->options->budget_s * 1e9),
+                                           .is_stopped = sattn_stop_asked};
         const bool is_judged = sattn_tune_admit(&field, 0);
         const sattn_tune_setting setting = {
             .seconds = fmax(seconds - (double)(sattn_now_ns() - begin) * 1e-9, seconds / 2),
@@ -107,7 +111,7 @@ static void run_row(const sattn_regret_run *run, sattn_regret_row *row, double s
             .is_stopped = sattn_stop_asked};
         if (!is_judged)
             snprintf(row->error, sizeof row->error, "out of memory");
-        else if (is_admitted(&field, 0, row) && is_admitted(&field, chosen, row) &&
+        else if (!field.is_cut && is_admitted(&field, 0, row) && is_admitted(&field, chosen, row) &&
                  sattn_tune_race(&field, chosen, &setting, lane_of, &race)) {
             sattn_regret_take_race(row, &field, lane_of, chosen, &race);
             sattn_race_free(&race);
@@ -189,13 +193,18 @@ double sattn_regret_share_s(double left_s, size_t n_left)
     return left_s > 0 ? fmin(left_s, fmax(even, least_share_s)) : 0;
 }
 
+static double elapsed_s(const sattn_regret_run *run)
+{
+    return (double)(sattn_now_ns() - run->begin_ns) * 1e-9;
+}
+
 static void run_rows(sattn_regret_run *run)
 {
-    const int64_t begin = sattn_now_ns();
     sattn_progress line;
+    run->begin_ns = sattn_now_ns();
     sattn_progress_begin(&line);
     for (size_t r = 0; r < run->count && !sattn_stop_asked(); ++r) {
-        const double left = run->options->budget_s - (double)(sattn_now_ns() - begin) * 1e-9;
+        const double left = run->options->budget_s - elapsed_s(run);
         const double share = sattn_regret_share_s(left, run->count - r);
         if (!(share > 0))
             break;
@@ -205,7 +214,7 @@ static void run_rows(sattn_regret_run *run)
         if (!run->options->json)
             sattn_regret_print_row(&run->rows[r]);
     }
-    run->seconds = (double)(sattn_now_ns() - begin) * 1e-9;
+    run->seconds = elapsed_s(run);
 }
 
 static bool print_document(const sattn_regret_run *run)

@@ -39,6 +39,7 @@ typedef struct sattn_regret_run {
     const sattn_tune_store *store;
     sattn_regret_row *rows;
     size_t count;
+    int64_t begin_ns;
     double seconds;
 } sattn_regret_run;
 
