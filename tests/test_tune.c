@@ -414,6 +414,7 @@ static void test_max_error(void **state)
     assert_true(sattn_tune_list_recipes(&job, &recipes, error, sizeof error));
     sattn_tune_outcome none = tune(&job, &recipes, recipes.count, 1e-6);
     assert_non_null(strstr(none.error, "nothing was admitted"));
+    assert_true(none.is_none_admitted);
     assert_false(none.failed); /* not exact enough is not wrong */
     for (size_t c = 0; c < none.entry.n_tried; ++c) {
         assert_false(none.entry.tried[c].is_admitted);

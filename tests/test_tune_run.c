@@ -20,6 +20,9 @@ static struct {
     double need_s, need_first_s; /* until a class is known: any, and the first shape's */
     const char *first;
     int n_run;
+    const char *error;                            /* of the first shape's classes, or NULL */
+    bool is_none_admitted, is_all_none, is_wrong; /* likewise; of all */
+    int code;                                     /* that a run is to end with */
 } fake;
 
 static int64_t fake_now(void)
@@ -47,6 +50,11 @@ static void fake_run(const sattn_tune_job *job, const sattn_tune_setting *settin
                            .samples = 20,
                            .is_admitted = true};
     outcome->rounds = 20;
+    const bool is_first = job->shape.name == fake.first;
+    outcome->failed = fake.is_wrong && is_first;
+    outcome->is_none_admitted = fake.is_all_none || (fake.is_none_admitted && is_first);
+    if (outcome->is_none_admitted || (fake.error && is_first))
+        snprintf(outcome->error, sizeof outcome->error, "%s", fake.error);
     snprintf(outcome->shape, sizeof outcome->shape, "%s", job->shape.name);
     outcome->entry = (sattn_profile_entry){.shape_class = job->shape_class,
                                            .usable = job->usable,
@@ -87,7 +95,7 @@ static int run(double budget_s)
     assert_true(session.states && session.outcomes);
     fake.first = jobs.jobs[0].shape.name;
     fake.n_run = 0;
-    assert_int_equal(sattn_tune_session_run(&session, show_nothing), SATTN_EXIT_GOOD);
+    assert_int_equal(sattn_tune_session_run(&session, show_nothing), fake.code);
     for (int tier = 0; tier < SATTN_TUNE_TIERS; ++tier)
         complete += sattn_tune_coverage_of(&session, (sattn_tune_tier)tier).complete;
     assert_true(sattn_tune_store_write(&store, error, sizeof error));
@@ -142,12 +150,35 @@ static void test_all_is_known_at_last(void **state)
     remove(profile_path);
 }
 
+/* What is wrong or could not be tuned is told by the exit code; what is not exact enough only where
+ * there is nothing else; that the time was short never. */
+static void test_exit_codes(void **state)
+{
+    (void)state;
+    remove(profile_path);
+    fake.need_s = fake.need_first_s = 0.5;
+    fake.error = "out of memory", fake.code = SATTN_EXIT_FAILED;
+    run(6);
+    fake.error = "nothing was admitted", fake.is_none_admitted = true, fake.code = SATTN_EXIT_GOOD;
+    run(6);
+    fake.is_wrong = true, fake.code = SATTN_EXIT_FAILED;
+    run(6);
+    remove(profile_path);
+    fake.is_wrong = false, fake.is_all_none = true, fake.code = SATTN_EXIT_NOTHING;
+    run(6);
+    fake.is_all_none = fake.is_none_admitted = false, fake.error = NULL;
+    fake.need_s = fake.need_first_s = 100, fake.code = SATTN_EXIT_GOOD;
+    run(6);
+    remove(profile_path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_short_runs_get_on),
         cmocka_unit_test(test_long_class_is_left_for_later),
         cmocka_unit_test(test_all_is_known_at_last),
+        cmocka_unit_test(test_exit_codes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,40 @@ static void test_store_keeps_what_another_wrote(void **state)
     assert_null(fopen("test_tune_profile.json.lock", "r"));
 }
 
+/* What a run with a larger error has chosen, be it complete, does not stay in force for the classes
+ * of a run with a smaller one, even if that finishes nothing; for others it does. */
+static void test_store_drops_what_is_less_exact(void **state)
+{
+    (void)state;
+    sattn_tune_job first = job_of("one-key");
+    const sattn_tune_job second = job_of("vit-b32-50");
+    const sattn_tune_jobs jobs = {.jobs = &first, .count = 1};
+    sattn_tune_store store;
+    char error[512];
+    const struct {
+        double had, wanted;
+        bool stays;
+    } cases[] = {{0, 3, false}, {4, 3, false}, {3, 3, true}, {2, 3, true}, {2, 0, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        remove(profile_path);
+        write_outcome(made_outcome(&first, true, cases[i].had));
+        write_outcome(made_outcome(&second, true, 0));
+        open_store(&store, NULL, 0);
+        store.jobs = &jobs;
+        store.max_error = cases[i].wanted;
+        assert_int_equal(sattn_tune_store_find(&store, &first, cases[i].wanted) != NULL,
+                         cases[i].stays);
+        assert_true(sattn_tune_store_write(&store, error, sizeof error));
+        assert_int_equal(sattn_tune_store_less_exact(&store), cases[i].wanted > 0);
+        sattn_tune_store_close(&store);
+        open_store(&store, NULL, 0);
+        assert_int_equal(sattn_tune_store_find(&store, &first, 0) != NULL, cases[i].stays);
+        assert_non_null(sattn_tune_store_find(&store, &second, 0));
+        sattn_tune_store_close(&store);
+    }
+    remove(profile_path);
+}
+
 /* What is not complete takes the place of nothing that is. */
 static void test_store_keeps_what_is_complete(void **state)
 {
@@ -235,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_store_keeps_other_classes),
         cmocka_unit_test(test_store_keeps_what_another_wrote),
+        cmocka_unit_test(test_store_drops_what_is_less_exact),
         cmocka_unit_test(test_store_keeps_what_is_complete),
         cmocka_unit_test(test_store_puts_aside_what_is_stale),
         cmocka_unit_test(test_store_refuses_other_files),

@@ -210,6 +210,7 @@ static void verify(sattn_tune_field *field, const sattn_workload *corners,
     candidate->verdict = SATTN_TUNE_ADMITTED;
     if (max_error > 0 && !(error <= max_error)) {
         candidate->verdict = SATTN_TUNE_REJECTED;
+        candidate->is_inexact = true;
         snprintf(candidate->why, sizeof candidate->why,
                  "not exact enough: error %.3g, --max-error is %.3g", error, max_error);
     }

@@ -34,6 +34,7 @@ typedef struct sattn_tune_candidate {
     bool must_race;         /* however slow it is: what it takes is the question */
     sattn_tune_verdict verdict;
     char why[SATTN_TUNE_WHY];
+    bool is_inexact; /* rejected for --max-error alone: it is right, and within its bound */
     double probe_ns[SATTN_TUNE_PROBES]; /* of its first calls, in order of time */
     int n_probes;
     double probing_ns; /* that they took together */

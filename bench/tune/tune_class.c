@@ -210,7 +210,8 @@ static void race_admitted(sattn_tune_field *field, const sattn_tune_setting *set
     sattn_race_result race;
     while (incumbent < field->count && field->list[incumbent].verdict != SATTN_TUNE_ADMITTED)
         ++incumbent;
-    if (incumbent == field->count) {
+    outcome->is_none_admitted = incumbent == field->count;
+    if (outcome->is_none_admitted) {
         snprintf(outcome->error, sizeof outcome->error, "nothing was admitted; the default: %.180s",
                  field->list[0].why);
     } else if (lane_of && sattn_tune_race(field, incumbent, setting, lane_of, &race)) {
@@ -271,7 +272,7 @@ void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size
         if (sattn_tune_admit(&field, setting->max_error)) {
             fill_verdicts(&field, tried, outcome);
             outcome->failed =
-                field.list[0].verdict == SATTN_TUNE_REJECTED && field.list[0].verified.n_failed > 0;
+                field.list[0].verdict == SATTN_TUNE_REJECTED && !field.list[0].is_inexact;
             if (!field.is_cut)
                 race_in_time(&field, setting, tried, outcome);
         } else {

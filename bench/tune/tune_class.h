@@ -34,9 +34,10 @@ typedef struct sattn_tune_outcome {
     sattn_stat gain;           /* time of the default over that of what was taken; n 0: not known */
     char shape[96];            /* that was measured: entry.shape */
     int rounds;
-    char kept[256];  /* why the default was kept although another was faster, or "" */
-    bool failed;     /* the default is wrong or refused: a broken build */
-    char error[256]; /* why there is no entry, or "" */
+    char kept[256];        /* why the default was kept although another was faster, or "" */
+    bool failed;           /* the default is wrong or refused: a broken build */
+    bool is_none_admitted; /* the reason for `error` */
+    char error[256];       /* why there is no entry, or "" */
 } sattn_tune_outcome;
 
 /* `recipes`: the default first. Where the time ends before all of them are judged and raced, the

@@ -20,7 +20,7 @@ static const char help_text[] =
     "  --budget SECONDS  time for all of it (default: 60)\n"
     "  --max-error E     take only what is measured to stay within this error, in the unit of the "
     "op\n"
-    "                    (docs/numerics.md), beside its bound\n"
+    "                    (docs/numerics.md), beside its bound; other choices for these classes go\n"
     "  --op NAMES        fused (whole attentions, in whatever way), qk, softmax, av, exp, tanh\n"
     "  --shape NAMES     the classes of these shapes alone (see --list)\n"
     "  --threads NAMES   numbers of threads that calls may use, such as 1,2 (default: 1)\n"
@@ -45,10 +45,10 @@ static const char help_text[] =
     "that\n"
     "are complete in a profile of this machine, build and --max-error are kept.\n"
     "\n"
-    "Exit codes: 0 good, 1 a default kernel is wrong or the profile cannot be written, 2 wrong "
-    "usage,\n"
-    "3 nothing matched or there is no profile to verify, 128 and the signal's number if "
-    "interrupted.\n";
+    "Exit codes: 0 good, 1 a default kernel is wrong or refused, a class could not be tuned, or "
+    "the\n"
+    "profile cannot be written, 2 wrong usage, 3 nothing matched, nothing was exact enough for\n"
+    "--max-error, or there is no profile to verify, 128 and the signal's number if interrupted.\n";
 
 void sattn_tune_help(void)
 {

@@ -99,6 +99,8 @@ bool sattn_tune_list_recipes(const sattn_tune_job *job, sattn_tune_recipes *reci
         if (list->items[i].verdict == SATTN_RECIPE_ELIGIBLE)
             recipes->list[recipes->count++] = list->items[i].recipe;
     free(list);
+    if (status == SATTN_OK && recipes->count == 0)
+        snprintf(error, error_size, "no recipe of this build may run here");
     return status == SATTN_OK && recipes->count > 0;
 }
 

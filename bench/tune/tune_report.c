@@ -180,6 +180,10 @@ void sattn_tune_print_end(const sattn_tune_session *session, double seconds, boo
             example = session->jobs->jobs[j].shape.name;
     }
     printf("\nThe profile is %s\n", session->store->path);
+    const size_t others = sattn_tune_store_less_exact(session->store);
+    if (others > 0)
+        printf("%zu other class%s in it keep%s what was chosen with another --max-error.\n", others,
+               plural(others, "", "es"), plural(others, "s", ""));
     puts(session->options->out
              ? "Programs use it where SATTN_PROFILE names it, or sattn_profile_load reads it."
              : "Programs that use the library read it at their first call.");

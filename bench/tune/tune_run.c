@@ -157,13 +157,28 @@ static void find_kept(sattn_tune_session *session, show_job *show)
     }
 }
 
+/* What has come of all of it. That the time was too short for some is no failure. */
+static int exit_code(const sattn_tune_session *session)
+{
+    bool is_any_known = false, is_any_without = false;
+    for (size_t j = 0; j < session->jobs->count; ++j) {
+        const sattn_tune_outcome *const outcome = &session->outcomes[j];
+        if (outcome->failed || (*outcome->error && !outcome->is_none_admitted))
+            return SATTN_EXIT_FAILED;
+        is_any_known = is_any_known || sattn_tune_known(session, j);
+        is_any_without = is_any_without || outcome->is_none_admitted;
+    }
+    return is_any_without && !is_any_known ? SATTN_EXIT_NOTHING : SATTN_EXIT_GOOD;
+}
+
 int sattn_tune_session_run(sattn_tune_session *session,
                            void (*show)(const sattn_tune_session *session, size_t job))
 {
-    int code = SATTN_EXIT_GOOD;
     session->begin_ns = session->now_ns();
     session->store->outcomes = session->outcomes;
     session->store->n_outcomes = session->jobs->count;
+    session->store->jobs = session->jobs;
+    session->store->max_error = session->options->max_error;
     session->store->written_ns = sattn_now_ns();
     sattn_progress_begin(&session->line);
     find_kept(session, show);
@@ -172,11 +187,8 @@ int sattn_tune_session_run(sattn_tune_session *session,
             run_tier(session, (sattn_tune_tier)tier, pass, show);
     for (int tier = 0; tier < SATTN_TUNE_TIERS; ++tier) /* with what all have left */
         run_tier(session, (sattn_tune_tier)tier, PASSES - 1, show);
-    for (size_t j = 0; j < session->jobs->count; ++j) {
+    for (size_t j = 0; j < session->jobs->count; ++j)
         if (session->states[j] == SATTN_TUNE_DONE && !is_settled(session, j))
             show(session, j);
-        if (session->outcomes[j].failed)
-            code = SATTN_EXIT_FAILED;
-    }
-    return code;
+    return exit_code(session);
 }

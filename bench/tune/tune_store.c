@@ -88,6 +88,12 @@ static bool is_of(const sattn_profile_entry *entry, const sattn_shape_class *sha
            sattn_class_key(&entry->shape_class) == sattn_class_key(shape_class);
 }
 
+/* 0 is the largest of all. */
+static bool is_as_exact(const sattn_profile_entry *entry, double max_error)
+{
+    return !(max_error > 0) || (entry->max_error > 0 && entry->max_error <= max_error);
+}
+
 const sattn_profile_entry *sattn_tune_store_find(const sattn_tune_store *store,
                                                  const sattn_tune_job *job, double max_error)
 {
@@ -96,10 +102,39 @@ const sattn_profile_entry *sattn_tune_store_find(const sattn_tune_store *store,
         store->kept ? sattn_profile_entries(store->kept, &count) : NULL;
     for (size_t e = 0; e < count; ++e)
         if (is_of(&entries[e], &job->shape_class, job->usable))
-            return entries[e].max_error <= max_error && entries[e].max_error >= max_error
-                       ? &entries[e]
-                       : NULL;
+            return is_as_exact(&entries[e], max_error) ? &entries[e] : NULL;
     return NULL;
+}
+
+/* ---- another --max-error */
+
+static bool is_about(const sattn_tune_store *store, const sattn_profile_entry *entry)
+{
+    for (size_t j = 0; store->jobs && j < store->jobs->count; ++j)
+        if (is_of(entry, &store->jobs->jobs[j].shape_class, store->jobs->jobs[j].usable))
+            return true;
+    return false;
+}
+
+/* Whether what was chosen must not stay in force. */
+static bool is_dropped(const sattn_tune_store *store, const sattn_profile_entry *kept)
+{
+    return !is_as_exact(kept, store->max_error) && is_about(store, kept);
+}
+
+static size_t count_less_exact(const sattn_tune_store *store, bool is_of_run)
+{
+    size_t n_kept = 0, n = 0;
+    const sattn_profile_entry *const kept =
+        store->kept ? sattn_profile_entries(store->kept, &n_kept) : NULL;
+    for (size_t k = 0; k < n_kept; ++k)
+        n += !is_as_exact(&kept[k], store->max_error) && is_about(store, &kept[k]) == is_of_run;
+    return n;
+}
+
+size_t sattn_tune_store_less_exact(const sattn_tune_store *store)
+{
+    return count_less_exact(store, false);
 }
 
 /* ---- writing */
@@ -117,7 +152,10 @@ static const sattn_profile_entry *replacement_of(const sattn_tune_store *store,
         const sattn_tune_outcome *const outcome = &store->outcomes[o];
         const sattn_profile_entry *const entry = &outcome->entry;
         if (has_entry(outcome) && is_of(kept, &entry->shape_class, entry->usable))
-            return entry->is_complete || (!kept->is_complete && outcome->rounds > 0) ? entry : kept;
+            return entry->is_complete || (!kept->is_complete && outcome->rounds > 0) ||
+                           is_dropped(store, kept)
+                       ? entry
+                       : kept;
     }
     return kept;
 }
@@ -164,8 +202,11 @@ static bool write_entries(sattn_tune_store *store, char *error, size_t error_siz
         snprintf(error, error_size, "out of memory for the profile");
         return false;
     }
-    for (size_t k = 0; k < n_kept; ++k)
-        entries[n++] = *replacement_of(store, &kept[k]);
+    for (size_t k = 0; k < n_kept; ++k) {
+        const sattn_profile_entry *const entry = replacement_of(store, &kept[k]);
+        if (entry != &kept[k] || !is_dropped(store, entry))
+            entries[n++] = *entry;
+    }
     for (size_t o = 0; o < store->n_outcomes; ++o)
         if (has_entry(&store->outcomes[o]) && !is_kept(kept, n_kept, &store->outcomes[o].entry))
             entries[n++] = store->outcomes[o].entry;
@@ -232,7 +273,7 @@ static bool replace(sattn_tune_store *store, char *error, size_t error_size)
 
 bool sattn_tune_store_write(sattn_tune_store *store, char *error, size_t error_size)
 {
-    if (!has_anything(store))
+    if (!has_anything(store) && count_less_exact(store, true) == 0)
         return true;
     if (!sattn_result_is_replaced(store->path)) { /* a pipe or device */
         store->is_written = write_entries(store, error, error_size);

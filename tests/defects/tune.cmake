@@ -61,11 +61,11 @@ sattn_dispatch_defect(tune_one_shape_decides FILE bench/tune/tune_confirm.c COMM
 sattn_dispatch_defect(tune_even_corners FILE bench/tune/tune_corners.c COMMAND test_tune
   FROM [[((int64_t)1 << log2) - 1;]] TO [[((int64_t)1 << log2);]])
 sattn_dispatch_defect(tune_unfinished_replaces_finished FILE bench/tune/tune_store.c COMMAND test_tune_store
-  FROM [[return entry->is_complete || (!kept->is_complete && outcome->rounds > 0) ? entry : kept;]] TO [[return entry;]])
+  FROM [[return entry->is_complete || (!kept->is_complete]] TO [[return entry || (!kept->is_complete]])
 sattn_dispatch_defect(tune_other_classes_lost FILE bench/tune/tune_store.c COMMAND test_tune_store
-  FROM [[for (size_t k = 0; k < n_kept; ++k)
-        entries]] TO [[for (size_t k = 0; k < 0 * n_kept; ++k)
-        entries]])
+  FROM [[if (entry != &kept[k] || !is_dropped(store, entry))]] TO [[if (entry != &kept[k])]])
+sattn_dispatch_defect(tune_less_exact_stays FILE bench/tune/tune_store.c COMMAND test_tune_store
+  FROM [[if (entry != &kept[k] || !is_dropped(store, entry))]] TO [[if (entry)]])
 sattn_dispatch_defect(tune_replaces_any_file FILE bench/tune/tune_store.c COMMAND test_tune_store
   FROM [[    if (!is_profile(store->path)) {]] TO [[    if (!*remark && !is_profile(store->path)) {]])
 sattn_dispatch_defect(tune_what_another_wrote_lost FILE bench/tune/tune_store.c COMMAND test_tune_store
@@ -76,3 +76,5 @@ sattn_dispatch_defect(tune_little_of_each_class ${run}
   FROM [[    return even > wanted ? even : wanted;]] TO [[    return even < wanted ? even : wanted;]])
 sattn_dispatch_defect(tune_begins_with_the_same ${run}
   FROM [[(session->states[j] == SATTN_TUNE_BEGUN) != is_begun)]] TO [[is_begun)]])
+sattn_dispatch_defect(tune_errors_are_good ${run}
+  FROM [[(*outcome->error && !outcome->is_none_admitted))]] TO [[(*outcome->error && outcome->is_none_admitted && outcome->failed))]])
