@@ -31,6 +31,10 @@ void sattn_explain_call_text(const sattn_explain_options *options,
 /* The library's explanation of the call. */
 sattn_status sattn_explain_call(const sattn_explain_options *options, sattn_explanation **made);
 
+/* The command that measures the class of the call, of named shapes; false: none does. */
+enum { SATTN_EXPLAIN_HINT = SATTN_PROFILE_PATH + 256 };
+bool sattn_explain_hint(const sattn_explained *explain, char text[SATTN_EXPLAIN_HINT]);
+
 /* Both leave the rows in another order. */
 void sattn_explain_print_text(sattn_explained *explain, FILE *file);
 /* One JSON document; false if it could not be made or written. */

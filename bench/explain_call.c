@@ -39,6 +39,22 @@ static void append(char *text, const char *format, ...)
     va_end(arguments);
 }
 
+/* Whether one of a comma list of kernels is of an op that the call runs. */
+static bool any_is_run(const char *kernels, sattn_op op)
+{
+    while (*kernels) {
+        char name[128];
+        const size_t length = strcspn(kernels, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, kernels);
+        const sattn_kernel *const kernel = sattn_kernel_by_name(name);
+        const bool is_array = kernel && (kernel->op == SATTN_OP_exp || kernel->op == SATTN_OP_tanh);
+        if (kernel && (op == SATTN_OP_fused ? !is_array : kernel->op == op))
+            return true;
+        kernels += length + (kernels[length] == ',');
+    }
+    return false;
+}
+
 void sattn_explain_call_text(const sattn_explain_options *options,
                              char text[SATTN_EXPLAIN_CALL_TEXT])
 {
@@ -58,7 +74,8 @@ void sattn_explain_call_text(const sattn_explain_options *options,
     if (options->isa)
         append(text, ", isa %s", options->isa);
     if (options->kernels)
-        append(text, ", kernels %s", options->kernels);
+        append(text, ", kernels %s%s", options->kernels,
+               any_is_run(options->kernels, options->op) ? "" : " (none of them is of this op)");
     if (options->plan)
         append(text, ", plan %s", options->plan);
     if (options->key_splits > 0)

@@ -30,6 +30,9 @@ typedef struct sattn_explain_given {
     sattn_mask_kind mask;
 } sattn_explain_given;
 
+/* Named shapes by number: those of `bench`, then those of `tune --verify`; NULL: no more. */
+const sattn_shape *sattn_explain_shape_at(size_t index);
+
 /* A named shape, or the only one whose name begins so. False: there is none, or several, and a
  * sentence has gone to stderr. */
 bool sattn_explain_find_shape(const char *name, const sattn_shape **shape);

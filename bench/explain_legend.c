@@ -25,7 +25,8 @@ static void print_columns(sattn_op op, FILE *file)
             "default    what runs without a profile\n"
             "time       of a call, median\n"
             "vs taken   how much longer than what the call runs\n"
-            "spread     10th to 90th percentile; ~ measured beside other work\n"
+            "p10-p90    from the 10th to the 90th percentile of the time, relative to the\n"
+            "           median; ~ measured beside other work\n"
             "error      the worst / the most that rounding explains, in %s%s\n",
             sattn_bench_op_by_name(sattn_op_name(op))->task->error_unit,
             is_array ? "" : ", u = 2^-24");
@@ -40,7 +41,7 @@ void sattn_explain_print_legend(const sattn_explained *explain, FILE *file)
         sattn_explain_any_measured(rows, explain->n_rows, SATTN_EXPLAIN_RESULTS))
         print_columns(explain->options->op, file);
     fputs("class      of calls that share one choice: extents up to these powers of two\n"
-          "registry   all kernels in the order in which they are tried: `simdattn info`\n",
+          "registry   all kernels in the order in which they are tried: `./run info`\n",
           file);
     fprintf(file, "%s_...%*sthe kernel sattn_%s_f32_..., as SATTN_KERNEL takes it\n", op,
             (int)(7 - strlen(op)), "", op);

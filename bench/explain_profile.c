@@ -58,6 +58,16 @@ static void ignore_warning(void *context, const char *message)
     (void)message;
 }
 
+static void count_classes(const sattn_profile *own, sattn_explain_profile *profile)
+{
+    size_t count;
+    const sattn_profile_entry *const entries = sattn_profile_entries(own, &count);
+    for (size_t e = 0; e < count; ++e) {
+        profile->n_classes += entries[e].is_complete;
+        profile->n_unfinished += !entries[e].is_complete;
+    }
+}
+
 void sattn_explain_profile_read(sattn_explain_profile *profile)
 {
     sattn_set_warning_handler(ignore_warning, NULL);
@@ -65,7 +75,7 @@ void sattn_explain_profile_read(sattn_explain_profile *profile)
     sattn_identity here;
     *profile = (sattn_explain_profile){.path = own->path, .problem = own->problem};
     if (own->profile)
-        sattn_profile_entries(own->profile, &profile->n_classes);
+        count_classes(own->profile, profile);
     if (own->profile || !*own->path) {
         profile->state = own->profile ? SATTN_EXPLAIN_IN_USE : SATTN_EXPLAIN_NO_PROFILE;
         return;
@@ -85,10 +95,20 @@ static void tell_none(char text[SATTN_EXPLAIN_PROFILE_TEXT])
     if (named && *named)
         snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "none: SATTN_PROFILE=%.4000s", named);
     else if (sattn_profile_default_path(home))
-        snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "none: there is no %s; `simdattn tune` makes it",
+        snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "none: there is no %s; `./run tune` makes it",
                  home);
     else
         snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "none: neither XDG_CONFIG_HOME nor HOME is set");
+}
+
+static void tell_in_use(const sattn_explain_profile *p, char text[SATTN_EXPLAIN_PROFILE_TEXT])
+{
+    char unfinished[48] = "";
+    if (p->n_unfinished > 0)
+        snprintf(unfinished, sizeof unfinished, ", %zu not finished", p->n_unfinished);
+    snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "%s: in use with %zu class%s%s%s%s", p->path,
+             p->n_classes, p->n_classes == 1 ? "" : "es", unfinished, *p->problem ? ", but " : "",
+             p->problem);
 }
 
 void sattn_explain_profile_tell(const sattn_explain_profile *p,
@@ -96,9 +116,7 @@ void sattn_explain_profile_tell(const sattn_explain_profile *p,
 {
     switch (p->state) {
     case SATTN_EXPLAIN_IN_USE:
-        snprintf(text, SATTN_EXPLAIN_PROFILE_TEXT, "%s: in use with %zu class%s%s%s", p->path,
-                 p->n_classes, p->n_classes == 1 ? "" : "es", *p->problem ? ", but " : "",
-                 p->problem);
+        tell_in_use(p, text);
         break;
     case SATTN_EXPLAIN_NO_PROFILE:
         tell_none(text);
@@ -120,6 +138,7 @@ json_t *sattn_explain_profile_json(const sattn_explain_profile *p)
     sattn_result_text(profile, "path", *p->path ? p->path : NULL);
     sattn_result_text(profile, "problem", *p->problem ? p->problem : NULL);
     json_object_set_new(profile, "classes", json_integer((json_int_t)p->n_classes));
+    json_object_set_new(profile, "unfinished", json_integer((json_int_t)p->n_unfinished));
     for (size_t d = 0; d < p->n_differences; ++d) {
         const sattn_explain_difference *const from = &p->differences[d];
         json_t *const difference = json_object();

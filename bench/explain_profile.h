@@ -29,7 +29,8 @@ typedef struct sattn_explain_profile {
     sattn_explain_state state;
     const char *path;     /* "": none was looked for or found */
     const char *problem;  /* why it is not used, or what of it is passed over; "" */
-    size_t n_classes;     /* of calls that it has something for */
+    size_t n_classes;     /* of calls that it has a choice for */
+    size_t n_unfinished;  /* others in it, whose calls run the default */
     size_t n_differences; /* of a stale one */
     sattn_explain_difference differences[SATTN_IDENTITY_COUNT];
 } sattn_explain_profile;

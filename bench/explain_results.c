@@ -62,7 +62,7 @@ bool sattn_explain_results_open(sattn_explain_results *results, const char *path
     if (!json_is_object(context) ||
         !json_is_array(json_object_get(results->document, "benchmarks")))
         return refuse(results, "it is no result file: expected \"context\" and \"benchmarks\", as "
-                               "`simdattn bench --out` writes them");
+                               "`./run bench --out` writes them");
     if (!sattn_explain_is_of_here(context, environment, note))
         refuse(results, note);
     return true;

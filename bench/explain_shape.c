@@ -4,6 +4,7 @@
 #include "bench/explain_given.h"
 
 #include "bench/suggest.h"
+#include "bench/tune/regret_shapes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,22 +23,40 @@ static bool complain(const char *word, const char *text)
     return false;
 }
 
+const sattn_shape *sattn_explain_shape_at(size_t index)
+{
+    size_t count, n_regret;
+    const sattn_shape *const shapes = sattn_shapes(&count);
+    const sattn_regret_shape *const regret = sattn_regret_shapes(&n_regret);
+    return index < count              ? &shapes[index]
+           : index - count < n_regret ? &regret[index - count].shape
+                                      : NULL;
+}
+
 bool sattn_explain_find_shape(const char *name, const sattn_shape **shape)
 {
-    size_t count, n_begin = 0;
-    const sattn_shape *const shapes = sattn_shapes(&count);
-    const char **const names = calloc(count, sizeof *names);
+    size_t count = 0, n_begin = 0;
+    const sattn_shape *begins = NULL;
     char nearest[512];
-    *shape = sattn_shape_by_name(name);
+    *shape = NULL;
+    while (sattn_explain_shape_at(count))
+        ++count;
+    const char **const names = calloc(count, sizeof *names);
     if (!names)
         return complain("out of memory", "");
-    for (size_t s = 0; s < count; ++s)
-        if (*name && strncmp(shapes[s].name, name, strlen(name)) == 0)
-            names[n_begin++] = shapes[s].name;
+    for (size_t s = 0; s < count; ++s) {
+        const sattn_shape *const named = sattn_explain_shape_at(s);
+        if (strcmp(named->name, name) == 0)
+            *shape = named;
+        if (!*name || strncmp(named->name, name, strlen(name)) != 0)
+            continue;
+        begins = named;
+        names[n_begin++] = named->name;
+    }
     if (!*shape && n_begin == 1)
-        *shape = sattn_shape_by_name(names[0]);
+        *shape = begins;
     for (size_t s = 0; n_begin == 0 && s < count; ++s)
-        names[s] = shapes[s].name;
+        names[s] = sattn_explain_shape_at(s)->name;
     sattn_suggest(name, names, n_begin ? n_begin : count, nearest, sizeof nearest);
     free(names);
     if (!*shape)
@@ -97,6 +116,27 @@ static bool check_kinds(const sattn_explain_given *given)
         return complain(given->named->name, " is an attention: exp and tanh take an array, as of "
                                             "the shape array-4096 or --n 4096");
     return true;
+}
+
+/* What was given of a whole attention alone, or of what is no array; NULL: nothing. */
+static const char *foreign_option(const sattn_explain_given *given)
+{
+    const sattn_explain_options *const o = given->options;
+    const bool is_array = takes_arrays(o->op), is_part = o->op != SATTN_OP_fused;
+    const struct {
+        bool is_foreign;
+        const char *name;
+    } options[] = {{is_part && o->plan, "--plan"},
+                   {is_part && o->key_splits > 0, "--key-splits"},
+                   {is_part && o->has_scores, "--scores"},
+                   {is_array && given->is_causal, "--causal"},
+                   {is_array && o->has_window, "--window"},
+                   {is_array && given->mask != SATTN_MASK_NONE, "--mask"},
+                   {is_array && given->is_strided, "--strided"}};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i)
+        if (options[i].is_foreign)
+            return options[i].name;
+    return NULL;
 }
 
 /* A call of one head of each kind and one batch entry, with nothing hidden. */
@@ -159,8 +199,13 @@ static void apply_flags(const sattn_explain_given *given, sattn_shape *shape)
 bool sattn_explain_complete(sattn_explain_given *given)
 {
     sattn_explain_options *const o = given->options;
+    const char *const foreign = foreign_option(given);
     if (!check_kinds(given))
         return false;
+    if (foreign)
+        return complain(foreign, takes_arrays(o->op) ? " means nothing to exp and tanh of an array"
+                                                     : " is of whole attentions: expected it "
+                                                       "without --op, or with --op fused");
     for (int e = 0; !given->named && e < SATTN_EXTENTS; ++e) {
         const bool is_square = e == SATTN_EXTENT_D_V && given->extents[SATTN_EXTENT_D] > 0;
         if (is_needed(o->op, (sattn_extent)e) && given->extents[e] == 0 && !is_square)

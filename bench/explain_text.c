@@ -110,7 +110,7 @@ static void print_head(const sattn_explained *explain, FILE *file)
 
 /* ---- what was measured */
 
-enum { NAME, TIME, AGAINST, SPREAD, ERROR, NOTE, N_COLUMNS };
+enum { NAME, TIME, AGAINST, RANGE, ERROR, NOTE, N_COLUMNS };
 
 static void set_figures(sattn_table *table, const sattn_explain_figures *own,
                         const sattn_explain_figures *taken)
@@ -121,7 +121,7 @@ static void set_figures(sattn_table *table, const sattn_explain_figures *own,
     } else {
         sattn_format_time(own->time_ns, text, sizeof text);
         sattn_table_set(table, TIME, "%s", text);
-        sattn_table_set(table, SPREAD, "%s%.1f%%", own->is_tainted ? "~" : "",
+        sattn_table_set(table, RANGE, "%s%.1f%%", own->is_tainted ? "~" : "",
                         100 * (own->time_p90_ns - own->time_p10_ns) / own->time_ns);
     }
     if (own != taken && isfinite(own->time_ns) && isfinite(taken->time_ns))
@@ -135,7 +135,7 @@ static void print_table(const sattn_explained *explain, sattn_explain_source sou
 {
     static const sattn_table_column columns[N_COLUMNS] = {
         {"   candidate", 0, false}, {"time", 7, true},         {"vs taken", 0, true},
-        {"spread", 6, true},        {"error / max", 11, true}, {"", 0, false}};
+        {"p10-p90", 7, true},       {"error / max", 11, true}, {"", 0, false}};
     const sattn_explain_row *const rows = explain->rows;
     sattn_table table;
     sattn_table_init(&table, columns, N_COLUMNS);
@@ -155,14 +155,14 @@ static void print_table(const sattn_explained *explain, sattn_explain_source sou
 }
 
 /* Where no source has anything. */
-static void print_nothing(const sattn_explain_options *o, FILE *file)
+static void print_nothing(const sattn_explained *explain, FILE *file)
 {
-    if (*o->shape.name && !o->is_changed)
-        print_field(file, "measured", "nothing for such calls; `simdattn tune --shape %s` would",
-                    o->shape.name);
+    char command[SATTN_EXPLAIN_HINT];
+    if (sattn_explain_hint(explain, command))
+        print_field(file, "measured", "nothing for such calls; `%s` would", command);
     else
         print_field(file, "measured",
-                    "nothing for such calls; `simdattn tune` measures named shapes");
+                    "nothing for such calls; no class of `./run tune` is that of this call");
 }
 
 static void print_tables(sattn_explained *explain, FILE *file)
@@ -182,7 +182,7 @@ static void print_tables(sattn_explained *explain, FILE *file)
         print_table(explain, source, file);
     }
     if (!is_any)
-        print_nothing(explain->options, file);
+        print_nothing(explain, file);
 }
 
 /* ---- why not the others */

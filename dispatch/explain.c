@@ -180,8 +180,9 @@ static void tell_margin(const sattn_profile_entry *entry, char text[MARGIN_TEXT]
                  100 * fabs(entry->margin), 100 * entry->spread);
 }
 
+/* `path`: of the profile, "" where there is none. */
 static void tell_decision(const sattn_recipe_list *list, const sattn_profile_entry *entry,
-                          const char *profile_state, char text[DECISION_TEXT])
+                          const char *path, const char *profile_state, char text[DECISION_TEXT])
 {
     const char *const words = sattn_decision_text(list->decision);
     char margin[MARGIN_TEXT];
@@ -189,7 +190,8 @@ static void tell_decision(const sattn_recipe_list *list, const sattn_profile_ent
         tell_margin(entry, margin);
         snprintf(text, DECISION_TEXT, "%s, as measured at %s%s", words, entry->shape, margin);
     } else if (list->decision == SATTN_DECIDED_WITHOUT_PROFILE) {
-        snprintf(text, DECISION_TEXT, "%s: %s", words, profile_state);
+        snprintf(text, DECISION_TEXT, "%s%s%s", *path ? words : "the registry's order, since",
+                 *path ? ": " : " ", profile_state);
     } else {
         snprintf(text, DECISION_TEXT, "%s", words);
     }
@@ -224,7 +226,7 @@ static sattn_status tell(sattn_explanation **made, const sattn_recipe_list *list
         return sattn_fail(SATTN_ERR_MEMORY, "could not allocate an explanation");
     sattn_class_print(&list->shape_class, e->shape_class);
     tell_profile(e, list, options);
-    tell_decision(list, entry, e->profile_state, e->decision);
+    tell_decision(list, entry, e->path, e->profile_state, e->decision);
     snprintf(e->measured, sizeof e->measured, "%s", entry ? entry->shape : "");
     for (size_t i = 0; i < list->n; ++i)
         describe(list, entry, i, &e->candidates[i], e->kernels[i], e->reasons[i]);

@@ -77,7 +77,7 @@ static bool find(void)
         (stat(path, &facts) == 0 || !means_none(errno)))
         return true;
     path[0] = '\0';
-    snprintf(problem, sizeof problem, "there is none");
+    snprintf(problem, sizeof problem, "there is no profile");
     return false;
 }
 

@@ -9,8 +9,9 @@
 typedef struct sattn_own_profile {
     const sattn_profile *profile; /* NULL: calls do without */
     const char *path;             /* of the file that was found or named, or "" */
-    /* Why there is none, naming the field that differs: "there is none", "SATTN_PROFILE=none",
-     * "stale: cpu_model is 97, here 68"; or what of it is left out. "" where all is used. */
+    /* Why there is none, naming the field that differs: "there is no profile",
+     * "SATTN_PROFILE=none", "stale: cpu_model is 97, here 68"; or what of it is left out. "" where
+     * all is used. */
     const char *problem;
     /* What every call returns: SATTN_ERR_PROFILE under SATTN_PROFILE_STRICT=1 where the file cannot
      * be used, SATTN_ERR_ENVIRONMENT where that variable has another value. */

@@ -90,6 +90,8 @@ run(CODE 2 MATCHES "--threads is '0'" "expected" ARGS --shape one-key --threads 
 run(CODE 2 MATCHES "avx51" "nearest: avx512" ARGS --shape one-key --isa avx51)
 run(CODE 2 MATCHES "sattn_fused_f32_mmx" "nearest" ARGS --shape one-key --kernel sattn_fused_f32_mmx)
 run(CODE 2 MATCHES "--plan is 'both'" "fused or chain" ARGS --shape one-key --plan both)
+run(CODE 2 MATCHES "--causal means nothing to exp and tanh" ARGS --op exp --n 100 --causal)
+run(CODE 2 MATCHES "--plan is of whole attentions" "--op fused" ARGS --op qk --shape one-key --plan chain)
 run(CODE 0 MATCHES "usage" "--results FILE" ARGS --help)
 
 # ---- what the library refuses is refused with its own words
@@ -103,7 +105,7 @@ run(CODE 2 MATCHES "SATTN_PROFILE_STRICT" "expected 0 or 1" ARGS --shape one-key
 set(environment "")
 
 # ---- without a profile: by the registry, nothing measured, every candidate named
-run(CODE 0 MATCHES "sattn_attention, one-key: B=1 H=6 Tq=1 Tk=1 D=64, 1 thread" "no profile is in use"
+run(CODE 0 MATCHES "sattn_attention, one-key: B=1 H=6 Tq=1 Tk=1 D=64, 1 thread" "the registry's order, since there is no profile"
     "none: there is no ${WORK}/home/.config/simdattn/profile.json" "measured nothing" "tune --shape one-key"
     "eligible, but not measured" "a chain is not taken unless it is asked for" "chain_scalar"
     LACKS "not eligible" "error / max" "default what runs" ARGS --shape one-key)
@@ -120,6 +122,35 @@ foreach(op IN ITEMS qk softmax av exp tanh)
   run(CODE 0 MATCHES "call sattn_${op}," "runs ${op}_" "class ${op} " "${op}_scalar" LACKS "chain_" ARGS --op ${op} ${call})
 endforeach()
 run(CODE 0 MATCHES "exp_scalar" ARGS --op exp --shape array-4096)
+
+run(CODE 0 MATCHES "kernels sattn_fused_f32_scalar (none of them is of this op)" ARGS --op softmax --shape one-key
+    --kernel sattn_fused_f32_scalar)
+run(CODE 0 LACKS "none of them" ARGS --op softmax --shape one-key --kernel sattn_fused_f32_scalar,sattn_softmax_f32_scalar)
+run(CODE 0 LACKS "none of them" ARGS --shape one-key --kernel sattn_qk_f32_scalar --plan chain)
+run(CODE 0 MATCHES "none of them is of this op" ARGS --shape one-key --kernel sattn_exp_f32_scalar)
+
+# ---- the command that is named measures the very class of the call
+foreach(call IN ITEMS "--shape one-key" "--op qk --shape gpt-33 --isa scalar --threads 2" "--op exp --shape array-64"
+        "--shape p-90x90-d64" "--n-q 40 --n-k 40 --d 64 --causal --threads 2" "--op tanh --n 50"
+        "--shape gpt-oss-120b-window-512" "--n-q 1 --n-k 700 --d 128 --heads 32 --kv-heads 8")
+  separate_arguments(words UNIX_COMMAND "${call}")
+  run(CODE 0 MATCHES "nothing for such calls" ARGS ${words} --profile none)
+  string(REGEX REPLACE "[ \n]+" " " flat "${output}")
+  if(NOT flat MATCHES "`./run (tune[^`]*)` would")
+    message(SEND_ERROR "explain ${call}: no command that measures it in\n${output}")
+    continue()
+  endif()
+  separate_arguments(words UNIX_COMMAND "${CMAKE_MATCH_1}")
+  string(REGEX MATCH "class ([^`]*threads=[0-9]+) measured" found "${flat}")
+  set(class "${CMAKE_MATCH_1}")
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=SATTN_ISA --unset=SATTN_KERNEL ${PROGRAM} ${words} --list
+                  OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
+  string(FIND "${out}" "${class}" at)
+  if(NOT code EQUAL 0 OR at EQUAL -1 OR class STREQUAL "")
+    message(SEND_ERROR "explain ${call}: ${words} does not measure '${class}':\n${out}\n${err}")
+  endif()
+endforeach()
+run(CODE 0 MATCHES "no class of `./run tune` is that of this call" ARGS --n-q 9 --n-k 9 --d 8 --window -1,2)
 
 # ---- one JSON document, which says the same
 run(CODE 0 ARGS --shape one-key --json)
@@ -250,13 +281,14 @@ set(used "good.json: in use" "the profile's choice, as measured at some-shape: f
 run(CODE 0 MATCHES ${used} LACKS "stale" ARGS ${call} --profile good.json)
 set(environment SATTN_PROFILE=good.json)
 run(CODE 0 MATCHES ${used} ARGS ${call})
-run(CODE 0 MATCHES "none: SATTN_PROFILE=none" "no profile is in use" ARGS ${call} --profile none)
+run(CODE 0 MATCHES "none: SATTN_PROFILE=none" "the registry's order, since SATTN_PROFILE=none" ARGS ${call} --profile none)
 set(environment XDG_CONFIG_HOME=${WORK}/config)
 file(MAKE_DIRECTORY ${WORK}/config/simdattn)
 file(COPY_FILE ${WORK}/good.json ${WORK}/config/simdattn/profile.json)
 run(CODE 0 MATCHES "${WORK}/config/simdattn/profile.json: in use" "the profile's choice" ARGS ${call})
 set(environment "")
-run(CODE 0 MATCHES "the profile has nothing for such calls" "in use" "measured nothing" ARGS --shape one-key --profile good.json)
+run(CODE 0 MATCHES "the profile has nothing for such calls" "in use" "measured nothing"
+    "`./run tune --shape one-key --out good.json`" ARGS --shape one-key --profile good.json)
 run(CODE 0 MATCHES "was not finished" ARGS --op exp --n 1000 --profile good.json)
 run(CODE 0 MATCHES "a kernel is asked for by name" "in use" "fused_scalar" ARGS ${call} --profile good.json
     --kernel sattn_fused_f32_scalar)
@@ -288,7 +320,7 @@ endforeach()
 string(REGEX REPLACE ",$" "" many "${many}")
 spoil(many.json good.json entries/0/candidates "[${many}]" entries/0/taken 0 entries/0/kept "\"tie\"" entries/0/max_error 2.5
       entries/0/tainted true)
-run(CODE 0 MATCHES "a tie within 25.0 %, spread 1.0 %" "*+ fused_scalar 200 ns ~0.0% 0.50 / 4.0 default"
+run(CODE 0 MATCHES "a tie within 25.0 %, spread 1.0 %" "vs taken p10-p90 error / max" "*+ fused_scalar 200 ns ~0.0% 0.50 / 4.0 default"
     "+ fused_scalar in 5 key ranges 300 ns +50.0%" "its error of 9 is beyond the profile's budget, 2.5 fused_scalar in 2 key ranges (50.0 ns)"
     "its error of 9 is beyond what rounding explains, 8 fused_scalar in 3 key ranges (60.0 ns)"
     "its first calls were too slow for more to be asked of it fused_scalar in 4 key ranges (70.0 ns)" "key ranges, into which"
@@ -352,7 +384,7 @@ endforeach()
 
 # ---- a kernel that this build does not have
 spoil(kernel.json good.json entries/0/candidates/1/kernels "\"sattn_qk_f32_mmx,sattn_softmax_f32_scalar,sattn_av_f32_scalar\"")
-run(CODE 0 MATCHES "kernel.json: in use with 2 classes, but" "sattn_qk_f32_mmx" "the profile has nothing for such calls"
+run(CODE 0 MATCHES "kernel.json: in use with 1 class, 1 not finished, but" "sattn_qk_f32_mmx" "the profile has nothing for such calls"
     ARGS ${call} --profile kernel.json)
 
 # ---- profiles that are kept as examples are of this machine and build, or stale; that each entry is legal,

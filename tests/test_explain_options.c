@@ -76,6 +76,10 @@ static void test_named_shapes(void **state)
     assert_true(o.is_changed);
     assert_true(parse("--shape llama3-8b-decode --strided", &o));
     assert_true(o.is_changed && o.shape.is_interleaved);
+    assert_true(parse("--shape p-90x90-d64", &o)); /* one of `tune --verify` */
+    check_extents(&o.shape, o.shape.n_q_heads, o.shape.n_kv_heads, 90, 90, 64, 64);
+    assert_true(parse("--op exp --shape exp-700", &o));
+    assert_true(o.shape.is_array && o.shape.n_k == 700);
     assert_true(parse("--shape bert-large-384", &o));
     assert_true(o.shape.mask.kind == SATTN_MASK_ADDITIVE && !o.is_changed);
     assert_true(parse("--shape gpt-oss-120b-window-512", &o));
@@ -133,12 +137,24 @@ static void test_wrong_usage(void **state)
         "--shape one-key --results=",
         "--shape one-key --causal=1",
         "--shape one-key --jsn",
+        "--op exp --n 100 --causal",
+        "--op exp --n 100 --window 3,0",
+        "--op exp --n 100 --mask bool",
+        "--op tanh --n 100 --strided",
+        "--op tanh --n 100 --scores",
+        "--op exp --n 100 --plan fused",
+        "--op exp --n 100 --key-splits 4",
+        "--op qk --shape one-key --plan chain",
+        "--op av --shape one-key --key-splits 4",
+        "--op softmax --shape one-key --scores",
         "one-key",
     };
     sattn_explain_options o;
     for (size_t i = 0; i < COUNT(lines); ++i)
         if (parse(lines[i], &o))
             fail_msg("'%s' is taken", lines[i]);
+    assert_true(parse("--op softmax --shape one-key --causal --window 3,0 --mask bool", &o));
+    assert_true(parse("--op fused --shape one-key --plan fused --key-splits 4", &o));
     assert_true(parse("--help", &o) && o.help);
 }
 

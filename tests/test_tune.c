@@ -297,6 +297,33 @@ static void test_wrong_kernel_is_never_chosen(void **state)
     }
 }
 
+/* ---- what is slow */
+
+static void run_often(const sattn_fused_args *args)
+{
+    for (int time = 0; time < 50; ++time)
+        real_kernel->fn.fused(args);
+}
+
+/* What is fifty times as slow as the default is admitted where its time is the question. */
+static void test_must_race(void **state)
+{
+    (void)state;
+    const sattn_tune_job job = job_of("vit-b32-50");
+    sattn_kernel fake = {
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_fake", .fn = {.fused = run_often}};
+    sattn_tune_recipes recipes;
+    sattn_tune_field field;
+    char error[256];
+    with_fakes(&job, &recipes, &fake, 1);
+    assert_true(sattn_tune_field_open(&field, &job, recipes.list, 2, error, sizeof error));
+    field.list[1].must_race = true;
+    assert_true(sattn_tune_admit(&field, 0));
+    assert_int_equal(field.list[0].verdict, SATTN_TUNE_ADMITTED);
+    assert_int_equal(field.list[1].verdict, SATTN_TUNE_ADMITTED);
+    sattn_tune_field_close(&field);
+}
+
 /* ---- first calls */
 
 static void check_first_calls(sattn_tune_verdict verdict, int most_probes)
@@ -509,13 +536,87 @@ static void test_regret_shapes(void **state)
     assert_true(strided >= 3 && groups >= 5);
 }
 
+/* A race of the default, 0, against 1, which takes 0.9 times as long. */
+static sattn_regret_row raced(size_t chosen, int rounds, bool is_complete)
+{
+    sattn_tune_candidate candidates[2] = {{.variant = {.isa = NULL}}};
+    const sattn_tune_field field = {.list = candidates, .count = 2};
+    const int lane_of[2] = {0, 1};
+    sattn_race_lane lanes[2] = {
+        {.time_ns = {.median = 100}, .behind = {1.11, 1.10, 1.12, 1.10, 1.12, rounds}},
+        {.time_ns = {.median = 90}, .behind = {1, 1, 1, 1, 1, rounds}}};
+    const sattn_race_result race = {
+        .winner = 1, .rounds = rounds, .is_complete = is_complete, .spread = 0.02, .lanes = lanes};
+    sattn_regret_row row = {.is_begun = true};
+    sattn_regret_take_race(&row, &field, lane_of, chosen, &race);
+    return row;
+}
+
+/* A race of a few rounds has decided nothing, and is not counted as one without regret. */
+static void test_regret_of_undecided(void **state)
+{
+    (void)state;
+    sattn_regret_row rows[] = {raced(0, SATTN_RACE_LEAST - 1, false), raced(0, 0, false)};
+    const sattn_regret_run run = {.rows = rows, .count = 2};
+    assert_false(rows[0].is_decided || rows[1].is_decided);
+    assert_true(*rows[0].error == '\0' && *rows[1].error == '\0'); /* too little time is no error */
+    assert_int_equal(sattn_regret_summarise(&run, true).n, 0);
+    assert_int_equal(sattn_regret_summarise(&run, true).n_undecided, 2);
+    assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_NOTHING);
+    rows[1].is_begun = false;
+    assert_int_equal(sattn_regret_summarise(&run, true).n_undecided, 1);
+    assert_int_equal(sattn_regret_summarise(&run, true).n_waiting, 1);
+    assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_NOTHING);
+    rows[0] = raced(0, SATTN_RACE_LEAST, false);
+    rows[1] = raced(0, SATTN_RACE_LEAST - 1, true);
+    assert_int_equal(sattn_regret_summarise(&run, true).n, 2);
+    assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_GOOD);
+    snprintf(rows[1].error, sizeof rows[1].error, "wrong");
+    assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_FAILED);
+}
+
+/* That of the winner is what its ratio to the next differs in, not that to itself. */
+static void test_regret_noise(void **state)
+{
+    (void)state;
+    const sattn_regret_row behind = raced(0, 20, true), ahead = raced(1, 20, true);
+    assert_true(fabs(behind.with.regret - 0.11) < 1e-12 && behind.with.beyond > 0);
+    assert_true(fabs(behind.with.noise - 0.01) < 1e-12); /* half of p90 less p10 */
+    assert_true(fabs(ahead.with.regret) < 1e-12 && fabs(ahead.with.noise - 0.02) < 1e-12);
+    assert_true(!(ahead.with.beyond > 0) && ahead.without.beyond > 0);
+}
+
+/* On a clock of the test's own: rows that take twice their share, as where verifying takes long,
+ * leave the rest out, and only the last exceeds the budget. */
+static void test_regret_keeps_its_budget(void **state)
+{
+    (void)state;
+    const double budgets[] = {1e-3, 1, 3, 30, 600};
+    for (size_t b = 0; b < sizeof budgets / sizeof budgets[0]; ++b) {
+        double now = 0, last = 0;
+        size_t made = 0;
+        for (; made < 54; ++made) {
+            const double share = sattn_regret_share_s(budgets[b] - now, 54 - made);
+            if (!(share > 0))
+                break;
+            last = share;
+            assert_true(now < budgets[b] && share <= budgets[b] - now);
+            assert_true(share >= fmin(0.5, budgets[b] - now)); /* or no race decides anything */
+            now += 2 * share;
+        }
+        assert_true(now <= budgets[b] + last);
+        assert_true(budgets[b] < 10 ? made < 54 && made > 0 : made > 20);
+    }
+}
+
 static void test_regret_summary(void **state)
 {
     (void)state;
     sattn_regret_row rows[21];
     memset(rows, 0, sizeof rows);
     for (int r = 0; r < 21; ++r) {
-        rows[r].is_done = r != 20;
+        rows[r].is_begun = true;
+        rows[r].is_decided = r != 20;
         rows[r].with.regret = r < 18 ? 0 : 0.01 * r;
         rows[r].with.beyond = r == 19 ? 0.1 : 0;
         rows[r].without.regret = 0.01 * (19 - r);
@@ -524,6 +625,8 @@ static void test_regret_summary(void **state)
     const sattn_regret_summary with = sattn_regret_summarise(&run, true);
     assert_int_equal(with.n, 20);
     assert_int_equal(with.n_beyond, 1);
+    assert_int_equal(with.n_undecided, 1);
+    assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_GOOD);
     assert_true(fabs(with.median) < 1e-12 && fabs(with.p95 - 0.18) < 1e-12);
     assert_true(fabs(with.worst - 0.19) < 1e-12 && fabs(with.worst_beyond - 0.1) < 1e-12);
     const sattn_regret_summary without = sattn_regret_summarise(&run, false);
@@ -540,12 +643,16 @@ int main(void)
         cmocka_unit_test(test_inside),
         cmocka_unit_test(test_only_what_is_asked_for),
         cmocka_unit_test(test_wrong_kernel_is_never_chosen),
+        cmocka_unit_test(test_must_race),
         cmocka_unit_test(test_unlucky_first_call),
         cmocka_unit_test(test_winner_has_to_hold_elsewhere),
         cmocka_unit_test(test_max_error),
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_out_of_time),
         cmocka_unit_test(test_regret_shapes),
+        cmocka_unit_test(test_regret_of_undecided),
+        cmocka_unit_test(test_regret_noise),
+        cmocka_unit_test(test_regret_keeps_its_budget),
         cmocka_unit_test(test_regret_summary),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

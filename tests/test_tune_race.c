@@ -255,15 +255,24 @@ static void test_drift(void **state)
     }
 }
 
+/* Windows that say nothing, one in 25, keep the faster from winning in hardly any race, and make no
+ * winner. */
 static void test_outliers(void **state)
 {
     (void)state;
+    int winners = 0, ties = 0;
     for (uint64_t seed = 1; seed <= 20; ++seed) {
         machine m = {.n = 3, .cost = {100, 85, 120}, .noise = 0.02, .outliers = 0.04, .seed = seed};
         sattn_race_result r = run(&m, 0, plenty);
         assert_true(r.is_tie || r.winner == 1);
+        winners += r.winner == 1;
+        sattn_race_free(&r);
+        machine equal = {.n = 2, .cost = {100, 100}, .noise = 0.02, .outliers = 0.04, .seed = seed};
+        r = run(&equal, 0, plenty);
+        ties += r.is_tie && r.winner == 0;
         sattn_race_free(&r);
     }
+    assert_true(winners >= 18 && ties == 20);
 }
 
 /* A neighbour that takes the core away: the same winner or a tie, and a mark. */

@@ -165,8 +165,10 @@ endif()
 
 # ---- what a profile is worth
 run(CODE 0 MATCHES "d-1x330-d64" "with profile" "without profile" "median" ARGS tune --verify --shape d-1x330-d64,exp-700
-    --budget 0.5 --out ${profile})
-run(CODE 0 ARGS tune --verify --shape exp-700 --budget 0.5 --out ${profile} --json)
+    --budget 20 --out ${profile})
+run(CODE 3 MATCHES "not begun" "no race was decided" LACKS "median" ARGS tune --verify
+    --shape d-1x330-d64,exp-700 --budget 0.001 --out ${profile})
+run(CODE 0 ARGS tune --verify --shape exp-700 --budget 20 --out ${profile} --json)
 foreach(key IN ITEMS median p95 worst beyond_noise worst_beyond_noise)
   json(value with_profile ${key})
   json(value without_profile ${key})

@@ -15,6 +15,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* In less a race decides nothing. */
+static const double least_share_s = 0.5;
+
 /* ---- one shape */
 
 /* What the profile has calls of the job take: an index into the recipes, to which it is added if it
@@ -39,21 +42,24 @@ static size_t chosen_recipe(const sattn_regret_run *run, sattn_regret_row *row,
     return r < recipes->count ? r : 0;
 }
 
+/* The winner's ratio to itself shows no noise. */
 static sattn_regret regret_of(const sattn_recipe *recipe, const sattn_race_lane *lane,
-                              const sattn_race_lane *best)
+                              const sattn_race_lane *best, const sattn_race_result *race)
 {
-    sattn_regret regret = {
-        .recipe = *recipe,
-        .time_ns = lane->time_ns.median,
-        .regret = lane->behind.median / best->behind.median - 1,
-        .noise = fmax(sattn_race_spread(&lane->behind), sattn_race_spread(&best->behind))};
+    const bool is_winner = lane == best && lane == &race->lanes[race->winner];
+    sattn_regret regret = {.recipe = *recipe,
+                           .time_ns = lane->time_ns.median,
+                           .regret = lane->behind.median / best->behind.median - 1,
+                           .noise = is_winner ? race->spread
+                                              : fmax(sattn_race_spread(&lane->behind),
+                                                     sattn_race_spread(&best->behind))};
     if (lane->dropped || sattn_race_is_clear(&lane->behind))
         regret.beyond = lane->behind.median - 1 - regret.noise;
     return regret;
 }
 
-static void take_race(sattn_regret_row *row, const sattn_tune_field *field, const int *lane_of,
-                      size_t chosen, const sattn_race_result *race)
+void sattn_regret_take_race(sattn_regret_row *row, const sattn_tune_field *field,
+                            const int *lane_of, size_t chosen, const sattn_race_result *race)
 {
     const sattn_race_lane *best = &race->lanes[race->winner];
     for (size_t c = 0; c < field->count; ++c) {
@@ -63,13 +69,11 @@ static void take_race(sattn_regret_row *row, const sattn_tune_field *field, cons
         best = lane;
         row->best = field->list[c].recipe;
     }
-    row->with = regret_of(&field->list[chosen].recipe, &race->lanes[lane_of[chosen]], best);
-    row->without = regret_of(&field->list[0].recipe, &race->lanes[lane_of[0]], best);
+    row->with = regret_of(&field->list[chosen].recipe, &race->lanes[lane_of[chosen]], best, race);
+    row->without = regret_of(&field->list[0].recipe, &race->lanes[lane_of[0]], best, race);
     row->rounds = race->rounds;
     row->is_tainted = race->is_tainted;
-    row->is_done = race->rounds > 0;
-    if (!row->is_done)
-        snprintf(row->error, sizeof row->error, "the time was too short for a single round");
+    row->is_decided = race->is_complete || race->rounds >= SATTN_RACE_LEAST;
 }
 
 static bool is_admitted(const sattn_tune_field *field, size_t candidate, sattn_regret_row *row)
@@ -87,12 +91,18 @@ static void run_row(const sattn_regret_run *run, sattn_regret_row *row, double s
     sattn_race_result race;
     int lane_of[SATTN_RECIPES_MAX];
     const int64_t begin = sattn_now_ns();
+    row->is_begun = true;
     sattn_crew_gather(&run->places->crew, row->job.threads);
     if (!sattn_tune_list_recipes(&row->job, &recipes, row->error, sizeof row->error))
         return;
     const size_t chosen = chosen_recipe(run, row, &recipes);
     if (sattn_tune_field_open(&field, &row->job, recipes.list, recipes.count, row->error,
                               sizeof row->error)) {
+        field.list[chosen].must_race = true;
+        field.limits = (sattn_tune_limits){.now_ns = sattn_now_ns,
+                                           .deadline_ns = run->begin_ns +
+                                                          (int64_t)(run->options->budget_s * 1e9),
+                                           .is_stopped = sattn_stop_asked};
         const bool is_judged = sattn_tune_admit(&field, 0);
         const sattn_tune_setting setting = {
             .seconds = fmax(seconds - (double)(sattn_now_ns() - begin) * 1e-9, seconds / 2),
@@ -101,9 +111,9 @@ static void run_row(const sattn_regret_run *run, sattn_regret_row *row, double s
             .is_stopped = sattn_stop_asked};
         if (!is_judged)
             snprintf(row->error, sizeof row->error, "out of memory");
-        else if (is_admitted(&field, 0, row) && is_admitted(&field, chosen, row) &&
+        else if (!field.is_cut && is_admitted(&field, 0, row) && is_admitted(&field, chosen, row) &&
                  sattn_tune_race(&field, chosen, &setting, lane_of, &race)) {
-            take_race(row, &field, lane_of, chosen, &race);
+            sattn_regret_take_race(row, &field, lane_of, chosen, &race);
             sattn_race_free(&race);
         }
     }
@@ -125,8 +135,11 @@ sattn_regret_summary sattn_regret_summarise(const sattn_regret_run *run, bool wi
     for (size_t r = 0; regrets && r < run->count; ++r) {
         const sattn_regret_row *const row = &run->rows[r];
         const sattn_regret *const regret = with_profile ? &row->with : &row->without;
-        if (!row->is_done)
+        if (!row->is_decided) {
+            summary.n_undecided += row->is_begun && !*row->error;
+            summary.n_waiting += !row->is_begun;
             continue;
+        }
         regrets[summary.n++] = regret->regret;
         summary.n_beyond += regret->beyond > 0;
         summary.worst_beyond = fmax(summary.worst_beyond, regret->beyond);
@@ -139,6 +152,14 @@ sattn_regret_summary sattn_regret_summarise(const sattn_regret_run *run, bool wi
     }
     free(regrets);
     return summary;
+}
+
+int sattn_regret_exit_code(const sattn_regret_run *run)
+{
+    for (size_t r = 0; r < run->count; ++r)
+        if (*run->rows[r].error)
+            return SATTN_EXIT_FAILED;
+    return sattn_regret_summarise(run, true).n > 0 ? SATTN_EXIT_GOOD : SATTN_EXIT_NOTHING;
 }
 
 static void add_rows(sattn_regret_run *run, const sattn_regret_shape *shape, sattn_features usable)
@@ -166,21 +187,34 @@ static bool select_rows(sattn_regret_run *run, sattn_features usable)
     return run->rows != NULL;
 }
 
+double sattn_regret_share_s(double left_s, size_t n_left)
+{
+    const double even = left_s / (double)n_left;
+    return left_s > 0 ? fmin(left_s, fmax(even, least_share_s)) : 0;
+}
+
+static double elapsed_s(const sattn_regret_run *run)
+{
+    return (double)(sattn_now_ns() - run->begin_ns) * 1e-9;
+}
+
 static void run_rows(sattn_regret_run *run)
 {
-    const int64_t begin = sattn_now_ns();
     sattn_progress line;
+    run->begin_ns = sattn_now_ns();
     sattn_progress_begin(&line);
     for (size_t r = 0; r < run->count && !sattn_stop_asked(); ++r) {
-        const double left = run->options->budget_s - (double)(sattn_now_ns() - begin) * 1e-9;
-        const double even = left / (double)(run->count - r), least = 0.1;
+        const double left = run->options->budget_s - elapsed_s(run);
+        const double share = sattn_regret_share_s(left, run->count - r);
+        if (!(share > 0))
+            break;
         sattn_progress_update(&line, (double)r / (double)run->count, run->rows[r].job.shape.name);
-        run_row(run, &run->rows[r], even > least ? even : least);
+        run_row(run, &run->rows[r], share);
         sattn_progress_clear(&line);
         if (!run->options->json)
             sattn_regret_print_row(&run->rows[r]);
     }
-    run->seconds = (double)(sattn_now_ns() - begin) * 1e-9;
+    run->seconds = elapsed_s(run);
 }
 
 static bool print_document(const sattn_regret_run *run)
@@ -196,7 +230,6 @@ static int run_all(sattn_regret_run *run)
     sattn_environment environment;
     sattn_places places;
     bool good = true;
-    int code = SATTN_EXIT_GOOD;
     run->environment = &environment;
     run->places = &places;
     sattn_environment_read(NULL, &environment);
@@ -211,12 +244,12 @@ static int run_all(sattn_regret_run *run)
         sattn_regret_print_end(run);
     sattn_stop_end();
     sattn_places_end(&places);
-    for (size_t r = 0; r < run->count; ++r)
-        if (*run->rows[r].error)
-            code = SATTN_EXIT_FAILED;
     if (sattn_stop_asked())
         return SATTN_EXIT_SIGNAL + sattn_stop_signal();
-    return good ? code : SATTN_EXIT_FAILED;
+    const int code = good ? sattn_regret_exit_code(run) : SATTN_EXIT_FAILED;
+    if (code == SATTN_EXIT_NOTHING)
+        fputs("simdattn tune: no race was decided in this time: --budget gives it more\n", stderr);
+    return code;
 }
 
 static int list_rows(const sattn_regret_run *run)

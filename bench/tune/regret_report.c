@@ -9,6 +9,7 @@
 #include "bench/tune/regret.h"
 #include "bench/tune/tune_report.h"
 
+#include <math.h>
 #include <stdio.h>
 
 enum { SHAPE, DEFAULT, WITHOUT, CHOSEN, TIME, WITH, NOISE, BEST, N_COLUMNS };
@@ -51,7 +52,9 @@ static void set_row(sattn_table *table, const sattn_regret_row *row)
     sattn_format_time(row->with.time_ns, text, sizeof text);
     sattn_table_set(table, TIME, "%s", text);
     set_regret(table, WITH, &row->with);
-    sattn_table_set(table, NOISE, "%s%.1f%%", row->is_tainted ? "~" : "", 100 * row->with.noise);
+    if (isfinite(row->with.noise))
+        sattn_table_set(table, NOISE, "%s%.1f%%", row->is_tainted ? "~" : "",
+                        100 * row->with.noise);
     if (sattn_recipes_equal(&row->best, &row->with.recipe))
         return;
     sattn_recipe_name(&row->best, text);
@@ -65,10 +68,13 @@ void sattn_regret_print_row(const sattn_regret_row *row)
     if (sattn_table_add_row(&table)) {
         sattn_table_set(&table, SHAPE, "  %s%s%s", row->job.shape.name, row->job.isa ? " " : "",
                         row->job.isa ? row->job.isa : "");
-        if (row->is_done)
+        if (row->is_decided)
             set_row(&table, row);
-        else
+        else if (*row->error)
             sattn_table_set(&table, DEFAULT, "%s", row->error);
+        else
+            sattn_table_set(&table, DEFAULT, "not decided (%d round%s)", row->rounds,
+                            row->rounds == 1 ? "" : "s");
     }
     sattn_table_print(&table, stdout, false, 0);
     sattn_table_free(&table);
@@ -87,8 +93,13 @@ static void print_summary(const sattn_regret_run *run, bool with_profile)
 void sattn_regret_print_end(const sattn_regret_run *run)
 {
     const sattn_regret_summary s = sattn_regret_summarise(run, true);
-    printf("\nregret on %d shapes in %.0f s%s\n", s.n, run->seconds,
+    printf("\nregret on %d shape%s in %.0f s%s", s.n, s.n == 1 ? "" : "s", run->seconds,
            sattn_stop_asked() ? ", interrupted" : "");
+    if (s.n_undecided + s.n_waiting > 0)
+        printf("; not counted: %d not decided, %d not begun", s.n_undecided, s.n_waiting);
+    putchar('\n');
+    if (s.n == 0)
+        return;
     print_summary(run, false);
     print_summary(run, true);
 }
@@ -120,15 +131,16 @@ static json_t *row_object(const sattn_regret_row *row)
     sattn_result_text(object, "op", sattn_op_name(row->job.op));
     sattn_result_text(object, "class", text);
     sattn_result_text(object, "isa", row->job.isa);
-    sattn_result_text(object, "error", row->error);
-    if (!row->is_done)
+    sattn_result_text(object, "error", *row->error ? row->error : NULL);
+    json_object_set_new(object, "decided", json_boolean(row->is_decided));
+    json_object_set_new(object, "rounds", json_integer(row->rounds));
+    if (!row->is_decided)
         return object;
     sattn_recipe_print(&row->best, kernels);
     sattn_result_text(object, "profile_has", row->source);
     sattn_result_text(object, "fastest", kernels);
     json_object_set_new(object, "without_profile", regret_object(&row->without));
     json_object_set_new(object, "with_profile", regret_object(&row->with));
-    json_object_set_new(object, "rounds", json_integer(row->rounds));
     json_object_set_new(object, "tainted", json_boolean(row->is_tainted));
     return object;
 }
@@ -136,8 +148,9 @@ static json_t *row_object(const sattn_regret_row *row)
 static json_t *summary_object(const sattn_regret_run *run, bool with_profile)
 {
     const sattn_regret_summary s = sattn_regret_summarise(run, with_profile);
-    return json_pack("{s:i, s:f, s:f, s:f, s:i, s:f}", "shapes", s.n, "median", s.median, "p95",
-                     s.p95, "worst", s.worst, "beyond_noise", s.n_beyond, "worst_beyond_noise",
+    return json_pack("{s:i, s:i, s:i, s:f, s:f, s:f, s:i, s:f}", "shapes", s.n, "not_decided",
+                     s.n_undecided, "not_begun", s.n_waiting, "median", s.median, "p95", s.p95,
+                     "worst", s.worst, "beyond_noise", s.n_beyond, "worst_beyond_noise",
                      s.worst_beyond);
 }
 

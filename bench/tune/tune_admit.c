@@ -151,7 +151,7 @@ static void make_probes(sattn_tune_field *field, sattn_tune_candidate *candidate
 
 static void probe(sattn_tune_field *field, sattn_tune_candidate *candidate, double max_error)
 {
-    if (!(max_error > 0) && is_plain(candidate, &field->list[0])) {
+    if (!(max_error > 0) && !candidate->must_race && is_plain(candidate, &field->list[0])) {
         candidate->verdict = SATTN_TUNE_TOO_SLOW;
         snprintf(candidate->why, sizeof candidate->why,
                  "plain C, not tried where the default takes %.1f ms",
@@ -247,7 +247,7 @@ static sattn_tune_candidate *next_pending(sattn_tune_field *field)
 static bool is_too_slow(sattn_tune_candidate *candidate, const sattn_tune_candidate *admitted)
 {
     const double ratio = admitted ? candidate->probe_ns[0] / admitted->probe_ns[0] : 1;
-    if (ratio <= slow_factor)
+    if (ratio <= slow_factor || candidate->must_race)
         return false;
     candidate->verdict = SATTN_TUNE_TOO_SLOW;
     snprintf(candidate->why, sizeof candidate->why,

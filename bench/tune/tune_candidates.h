@@ -6,8 +6,8 @@
  * class. A recipe is admitted where its results are right, and as exact as the run wants them, on
  * the shape that is timed and at the corners of the class: a kernel that is fast because it leaves
  * something out is in no race (case D17). An oracle takes far longer than a call, so a few calls
- * come first, and what is much slower than the fastest that is admitted need not be verified; but
- * one call may be unlucky, so a single one tells nothing. */
+ * come first, and what is much slower than the fastest that is admitted need not be verified,
+ * unless it must race; but one call may be unlucky, so a single one tells nothing. */
 #ifndef SATTN_BENCH_TUNE_TUNE_CANDIDATES_H
 #define SATTN_BENCH_TUNE_TUNE_CANDIDATES_H
 
@@ -31,6 +31,7 @@ typedef struct sattn_tune_candidate {
     sattn_recipe recipe;
     sattn_variant variant;  /* how `bench` calls and verifies it */
     sattn_profile *profile; /* that has calls of the class take the recipe */
+    bool must_race;         /* however slow it is: what it takes is the question */
     sattn_tune_verdict verdict;
     char why[SATTN_TUNE_WHY];
     bool is_inexact; /* rejected for --max-error alone: it is right, and within its bound */

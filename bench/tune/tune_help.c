@@ -48,7 +48,8 @@ static const char help_text[] =
     "Exit codes: 0 good, 1 a default kernel is wrong or refused, a class could not be tuned, or "
     "the\n"
     "profile cannot be written, 2 wrong usage, 3 nothing matched, nothing was exact enough for\n"
-    "--max-error, or there is no profile to verify, 128 and the signal's number if interrupted.\n";
+    "--max-error, there is no profile to verify, or no race that verifies it was decided, 128 and\n"
+    "the signal's number if interrupted.\n";
 
 void sattn_tune_help(void)
 {

@@ -34,7 +34,11 @@ sattn_dispatch_defect(explain_one_difference FILE bench/explain_profile.c COMMAN
 set(shape FILE bench/explain_shape.c COMMAND test_explain_options)
 sattn_dispatch_defect(explain_first_of_several_shapes ${shape} FROM [[if (!*shape && n_begin == 1)]]
   TO [[if (!*shape && n_begin > 0)]])
+sattn_dispatch_defect(explain_shapes_of_bench_alone ${shape}
+  FROM [[index - count < n_regret ?]] TO [[index < n_regret ?]])
 sattn_dispatch_defect(explain_window_one_short ${shape} FROM [[o->window_left = shape->window - 1;]]
   TO [[o->window_left = shape->window;]])
 sattn_dispatch_defect(explain_heads_of_the_named_shape ${shape}
   FROM [[put(&shape->n_q_heads, e[SATTN_EXTENT_HEADS]);]] TO [[]])
+sattn_dispatch_defect(explain_plan_of_a_step ${shape}
+  FROM [[{is_part && o->plan, "--plan"}]] TO [[{is_array && o->plan, "--plan"}]])

@@ -16,8 +16,26 @@ sattn_dispatch_defect(race_tie_goes_to_the_leader ${race}
   FROM [[if (leader == incumbent || !sattn_race_is_clear(&lead))]] TO [[if (leader == incumbent)]])
 sattn_dispatch_defect(race_budget_ignored ${race}
   FROM [[if (spent + next > r->options->budget_ns ||]] TO [[if (spent < 0 ||]])
+sattn_dispatch_defect(race_one_outlier_is_hopeless ${race}
+  FROM [[        if (!(r->room[--n] > hopeless))
+            return false;
+    return true;]] TO [[        if (r->room[--n] > hopeless)
+            return true;
+    return false;]])
 sattn_dispatch_defect(race_default_drops_out ${race}
   FROM [[c == incumbent || c == leader || !(clear]] TO [[c == leader || !(clear]])
+
+set(regret FILE bench/tune/regret.c COMMAND test_tune)
+sattn_dispatch_defect(regret_few_rounds_decide ${regret}
+  FROM [[race->is_complete || race->rounds >= SATTN_RACE_LEAST;]] TO [[race->rounds > 0;]])
+sattn_dispatch_defect(regret_undecided_are_counted ${regret}
+  FROM [[        if (!row->is_decided) {]] TO [[        if (*row->error) {]])
+sattn_dispatch_defect(regret_winner_has_no_noise ${regret}
+  FROM [[.noise = is_winner ? race->spread]] TO [[.noise = is_winner ? 0]])
+sattn_dispatch_defect(regret_of_nothing ${regret}
+  FROM [[lane->behind.median / best->behind.median - 1,]] TO [[best->behind.median - 1,]])
+sattn_dispatch_defect(regret_budget_ignored ${regret}
+  FROM [[return left_s > 0 ? fmin(left_s, fmax(even, least_share_s)) : 0;]] TO [[return fmax(even, least_share_s);]])
 
 set(admit FILE bench/tune/tune_admit.c COMMAND test_tune)
 sattn_dispatch_defect(tune_corners_not_verified ${admit}
@@ -28,6 +46,8 @@ sattn_dispatch_defect(tune_wrong_is_admitted ${admit}
   FROM [[    else if (!sattn_verify_passed(&candidate->verified))]] TO [[    else if (*why)]])
 sattn_dispatch_defect(tune_max_error_ignored ${admit}
   FROM [[if (max_error > 0 && !(error <= max_error)) {]] TO [[if (max_error < 0 && error > 0) {]])
+sattn_dispatch_defect(tune_slow_never_races ${admit}
+  FROM [[if (ratio <= slow_factor || candidate->must_race)]] TO [[if (ratio <= slow_factor)]])
 sattn_dispatch_defect(tune_one_slow_call_decides ${admit}
   FROM [[HOPELESS_PROBES = 2,]] TO [[HOPELESS_PROBES = 1,]])
 sattn_dispatch_defect(tune_preempted_call_decides ${admit}
