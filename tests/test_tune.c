@@ -338,7 +338,7 @@ static void test_unlucky_first_call(void **state)
 /* ---- the rest of a class */
 
 /* What becomes elsewhere of a fake that has won on the shape of the job. */
-static sattn_tune_outcome confirmed(const sattn_tune_job *job)
+static sattn_tune_outcome confirmed_as(const sattn_tune_job *job, const sattn_tune_job *elsewhere)
 {
     sattn_kernel fake = {
         .op = SATTN_OP_fused, .name = "sattn_fused_f32_fake", .fn = {.fused = note_fake}};
@@ -355,9 +355,14 @@ static sattn_tune_outcome confirmed(const sattn_tune_job *job)
                                             .n_tried = 2,
                                             .tried = tried,
                                             .taken = 1}};
-    sattn_tune_confirm(job, &setting, &outcome);
+    sattn_tune_confirm(elsewhere, &setting, &outcome);
     outcome.entry.tried = NULL;
     return outcome;
+}
+
+static sattn_tune_outcome confirmed(const sattn_tune_job *job)
+{
+    return confirmed_as(job, job);
 }
 
 /* What takes twice as long as the default elsewhere is not taken; what takes less is. */
@@ -373,6 +378,22 @@ static void test_winner_has_to_hold_elsewhere(void **state)
     const sattn_tune_outcome fast = confirmed(&job);
     assert_true(fast.entry.taken == 1 && fast.entry.is_complete);
     assert_string_equal(fast.kept, "");
+}
+
+/* Where the calls are refused elsewhere, another run would be no wiser: the default stays, and that
+ * is final. */
+static void test_refused_elsewhere(void **state)
+{
+    (void)state;
+    const sattn_tune_job job = job_of("vit-b32-50");
+    cost.standard = 100e3, cost.fake = 50e3;
+    sattn_tune_job refused = job;
+    refused.isa = "no-such-level";
+    const sattn_tune_outcome outcome = confirmed_as(&job, &refused);
+    assert_true(outcome.entry.taken == 0 && outcome.entry.is_complete);
+    assert_int_equal(outcome.entry.kept, SATTN_KEPT_UNCONFIRMED);
+    assert_non_null(strstr(outcome.kept, "is faster here, but"));
+    assert_non_null(strstr(outcome.kept, "no-such-level"));
 }
 
 /* ---- ends of a run */
@@ -541,6 +562,7 @@ int main(void)
         cmocka_unit_test(test_wrong_kernel_is_never_chosen),
         cmocka_unit_test(test_unlucky_first_call),
         cmocka_unit_test(test_winner_has_to_hold_elsewhere),
+        cmocka_unit_test(test_refused_elsewhere),
         cmocka_unit_test(test_max_error),
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_out_of_time),
