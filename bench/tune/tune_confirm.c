@@ -82,7 +82,7 @@ void sattn_tune_confirm(const sattn_tune_job *job, const sattn_tune_setting *set
 {
     sattn_profile_entry *const entry = &outcome->entry;
     sattn_tune_setting part = *setting;
-    part.seconds /= SATTN_TUNE_INSIDE;
+    part.seconds /= (double)SATTN_TUNE_INSIDE;
     for (int which = 0; which < SATTN_TUNE_INSIDE; ++which) {
         sattn_tune_job inside;
         char why[WHY] = "";
