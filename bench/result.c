@@ -3,7 +3,7 @@
  * result.c: builds and writes result documents. jansson refuses what JSON has no word for; a value
  * that it refuses becomes null here. */
 #if defined(__unix__) || defined(__APPLE__)
-#define _POSIX_C_SOURCE 200809L /* getpid, stat */
+#define _XOPEN_SOURCE 700 /* getpid, lstat, realpath, stat */
 #include <sys/stat.h>
 #include <unistd.h>
 #endif
@@ -160,6 +160,27 @@ bool sattn_result_is_replaced(const char *path)
     return !written_in_place(path);
 }
 
+bool sattn_result_resolve(char *path, size_t size)
+{
+#if defined(__unix__) || defined(__APPLE__)
+    struct stat status;
+    if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode))
+        return true;
+    char *const target = realpath(path, NULL);
+    if (!target) /* it leads nowhere: what is written takes the place of the link */
+        return true;
+    const bool fits = strlen(target) < size;
+    if (fits)
+        memcpy(path, target, strlen(target) + 1);
+    free(target);
+    return fits;
+#else
+    (void)path;
+    (void)size;
+    return true;
+#endif
+}
+
 static void partial_path(const char *path, char partial[PATH_SIZE])
 {
 #if defined(__unix__) || defined(__APPLE__)
@@ -206,10 +227,15 @@ bool sattn_result_print(const json_t *document, FILE *file)
            fputc('\n', file) != EOF && fflush(file) == 0;
 }
 
-bool sattn_result_write_as(const json_t *document, sattn_result_printer *print, const char *path,
+bool sattn_result_write_as(const json_t *document, sattn_result_printer *print, const char *name,
                            char *error, size_t error_size)
 {
-    char partial[PATH_SIZE];
+    char path[PATH_SIZE], partial[PATH_SIZE];
+    if ((size_t)snprintf(path, sizeof path, "%s", name) >= sizeof path ||
+        !sattn_result_resolve(path, sizeof path)) {
+        errno = ENAMETOOLONG;
+        return fail(name, error, error_size);
+    }
     const bool in_place = written_in_place(path);
     partial_path(path, partial);
     FILE *const file = fopen(in_place ? path : partial, "w");

@@ -26,6 +26,9 @@ json_t *sattn_result_benchmarks(json_t *document);
 
 /* Whether a file can be made there; called before long work. `error` then says why not. */
 bool sattn_result_check_path(const char *path, char *error, size_t error_size);
+/* Follows a symbolic link to the file that is to be replaced, so that the link stays. False: the
+ * file's path is longer than `size`. */
+bool sattn_result_resolve(char *path, size_t size);
 /* Writes the document beside `path` and renames it, so that no half file is ever seen there. What
  * exists and is no regular file (a pipe, /dev/stdout) is written in place. */
 bool sattn_result_write(const json_t *document, const char *path, char *error, size_t error_size);

@@ -194,6 +194,29 @@ static void test_write(void **state)
     json_decref(document);
 }
 
+/* A symbolic link stays one, and the file that it leads to is replaced. */
+static void test_symbolic_link(void **state)
+{
+    (void)state;
+    char link_path[PATH_SIZE], path[PATH_SIZE], error[ERROR_SIZE] = "";
+    struct stat status;
+    snprintf(path, sizeof path, "%s/out.json", directory);
+    snprintf(link_path, sizeof link_path, "%s/link.json", directory);
+    const sattn_environment machine = unknown_machine();
+    json_t *const document = sattn_result_new(&machine);
+    assert_true(sattn_result_write(document, path, error, sizeof error));
+    assert_int_equal(symlink("out.json", link_path), 0);
+    json_object_set_new(document, "run", json_integer(2));
+    assert_true(sattn_result_write(document, link_path, error, sizeof error));
+    assert_true(lstat(link_path, &status) == 0 && S_ISLNK(status.st_mode));
+    json_t *const read = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    assert_true(json_equal(read, document));
+    assert_int_equal(count_files(), 2);
+    remove(link_path);
+    json_decref(read);
+    json_decref(document);
+}
+
 static void expect_no_file(const char *path)
 {
     char error[ERROR_SIZE] = "";
@@ -347,11 +370,17 @@ static void test_table_without_column(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_document), cmocka_unit_test(test_decimal_comma),
-        FILES_TEST(test_write),          FILES_TEST(test_unwritable),
-        cmocka_unit_test(test_in_place), cmocka_unit_test(test_suggestions),
-        cmocka_unit_test(test_table),    cmocka_unit_test(test_table_without_column),
+        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_document),
+        cmocka_unit_test(test_decimal_comma),
+        FILES_TEST(test_write),
+        FILES_TEST(test_symbolic_link),
+        FILES_TEST(test_unwritable),
+        cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_suggestions),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_table_without_column),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  *
  * test_tune_store.c: what a run of tune keeps of the file that it writes, and what it must not
  * replace. */
+#define _POSIX_C_SOURCE 200809L /* symlink */
 #include "bench/tune/tune_store.h"
 #include "dispatch/override.h"
 
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -264,6 +266,26 @@ static void test_store_writes_no_empty_file(void **state)
     assert_null(fopen(profile_path, "r"));
 }
 
+/* Whatever the profile is called, there is one, and one lock. */
+static void test_store_follows_links(void **state)
+{
+    (void)state;
+    static const char link_path[] = "test_tune_profile_link.json";
+    const sattn_tune_job job = job_of("one-key");
+    const sattn_tune_options options = {.out = link_path};
+    sattn_tune_store store;
+    char error[512];
+    remove(link_path);
+    write_outcome(made_outcome(&job, true, 0));
+    assert_int_equal(symlink(profile_path, link_path), 0);
+    assert_true(sattn_tune_store_open(&store, &options, error, sizeof error));
+    assert_non_null(sattn_tune_store_find(&store, &job, 0));
+    assert_string_equal(strrchr(store.path, '/') + 1, profile_path);
+    sattn_tune_store_close(&store);
+    remove(link_path);
+    remove(profile_path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +296,7 @@ int main(void)
         cmocka_unit_test(test_store_puts_aside_what_is_stale),
         cmocka_unit_test(test_store_refuses_other_files),
         cmocka_unit_test(test_store_writes_no_empty_file),
+        cmocka_unit_test(test_store_follows_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,8 @@ run(CODE 0 LACKS "from the file" ARGS tune --shape one-key --budget 20 --max-err
 run(CODE 0 MATCHES "from the file" ARGS tune --shape one-key --budget 20 --max-error 1e6 --out ${profile})
 run(CODE 3 MATCHES "nothing was admitted" "--max-error is 1e-06" ARGS tune --shape vit-b32-50 --budget 60 --max-error 1e-6
     --out ${WORK}/strict.json)
-run(CODE 0 LACKS "from the file" ARGS tune --shape array-64 --op exp --budget 20 --out ${profile})
+run(CODE 0 MATCHES "./run explain --shape array-64 --op exp --profile ${profile}" "./run tune --verify --out ${profile}" "ULP"
+    LACKS "from the file" ARGS tune --shape array-64 --op exp --budget 20 --out ${profile})
 count_entries(entries ${profile})
 if(NOT entries EQUAL 2)
   message(SEND_ERROR "${entries} entries where a second class was added")
@@ -125,6 +126,16 @@ if(NOT state STREQUAL "run" OR NOT taken EQUAL 0 OR NOT complete STREQUAL "OFF" 
 endif()
 run(CODE 0 MATCHES "not finished" "goes on with the rest" ARGS tune --shape gpt-small-64 --budget 0.001
     --out ${WORK}/short.json)
+run(CODE 0 MATCHES "without --fresh" LACKS "same command again" ARGS tune --shape gpt-small-64 --budget 0.001 --fresh
+    --out ${WORK}/short.json)
+run(CODE 0 MATCHES "not finished" ARGS tune --op fused --threads 2 --budget 0.5 --out ${WORK}/wide.json)
+string(REPLACE "\n" ";" lines "${output}")
+foreach(line IN LISTS lines)
+  string(LENGTH "${line}" width)
+  if(line MATCHES "^[ *] [a-z]" AND width GREATER 100)
+    message(SEND_ERROR "a line of ${width} columns: ${line}")
+  endif()
+endforeach()
 
 # ---- where the library looks; and calls take what is there
 set(environment XDG_CONFIG_HOME=${WORK}/config)

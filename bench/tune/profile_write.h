@@ -16,7 +16,7 @@ json_t *sattn_profile_document(const sattn_identity *identity, const sattn_profi
 
 /* Writes it beside `path`, brings it to the disk, and renames it. So whoever reads `path` at any
  * time, and whatever is killed, finds a whole profile or the one before; of two that write at once,
- * the later. False: `error` says why not. */
+ * the later. A symbolic link stays, and leads to it. False: `error` says why not. */
 bool sattn_profile_write(const sattn_identity *identity, const sattn_profile_entry *entries,
                          size_t n_entries, const char *path, char *error, size_t error_size);
 

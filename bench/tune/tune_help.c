@@ -23,7 +23,7 @@ static const char help_text[] =
     "                    (docs/numerics.md), beside its bound; other choices for these classes go\n"
     "  --op NAMES        fused (whole attentions, in whatever way), qk, softmax, av, exp, tanh\n"
     "  --shape NAMES     the classes of these shapes alone (see --list)\n"
-    "  --threads NAMES   numbers of threads that calls may use, such as 1,2 (default: 1)\n"
+    "  --threads N,...   numbers of threads that calls may use, such as 1,2 (default: 1)\n"
     "  --isa NAMES       tune calls that are capped to these ISA levels (default: no cap but\n"
     "                    that of SATTN_ISA)\n"
     "  --out FILE        the profile (default: the file that SATTN_PROFILE names, else where the\n"

@@ -71,6 +71,10 @@ bool sattn_tune_store_open(sattn_tune_store *store, const sattn_tune_options *op
     *store = (sattn_tune_store){0};
     if (!find_path(store, options, error, error_size))
         return false;
+    if (!sattn_result_resolve(store->path, sizeof store->path)) { /* one lock for all its names */
+        snprintf(error, error_size, "the path of the profile is too long");
+        return false;
+    }
     sattn_identity_read(&store->identity);
     return read_kept(store, error, error_size);
 }

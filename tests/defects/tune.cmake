@@ -78,3 +78,5 @@ sattn_dispatch_defect(tune_begins_with_the_same ${run}
   FROM [[(session->states[j] == SATTN_TUNE_BEGUN) != is_begun)]] TO [[is_begun)]])
 sattn_dispatch_defect(tune_errors_are_good ${run}
   FROM [[(*outcome->error && !outcome->is_none_admitted))]] TO [[(*outcome->error && outcome->is_none_admitted && outcome->failed))]])
+sattn_dispatch_defect(result_replaces_links FILE bench/result.c COMMAND test_result
+  FROM [[    const bool fits = strlen(target) < size;]] TO [[    const bool fits = strlen(path) > size;]])
