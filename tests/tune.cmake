@@ -111,6 +111,14 @@ if(NOT entries EQUAL 2)
   message(SEND_ERROR "${entries} entries where a second class was added")
 endif()
 
+# ---- of what was not admitted the document tells why; numbers are those that were given
+run(CODE 3 ARGS tune --shape vit-b32-50 --budget 60 --max-error 1e-6 --seed 18446744073709551615 --out ${WORK}/strict.json --json)
+json(reason classes 0 candidates 0 reason)
+json(seed seed)
+if(NOT reason MATCHES "--max-error" OR NOT seed STREQUAL "18446744073709551615")
+  message(SEND_ERROR "unexpected document: ${output}")
+endif()
+
 # ---- one document, for a class that takes longer than it is given
 run(CODE 0 ARGS tune --shape gpt-small-64 --budget 0.001 --out ${WORK}/short.json --json)
 foreach(key IN ITEMS profile seconds budget max_error seed interrupted coverage)

@@ -47,6 +47,18 @@ static json_t *candidate_object(const sattn_tried *tried, const sattn_tune_note 
     return object;
 }
 
+/* Of the default's time over that of what is taken, in the same rounds. */
+static void add_gain(json_t *object, const sattn_profile_entry *entry, const sattn_stat *gain)
+{
+    static const char unknown[] = "this run did not race them";
+    const bool is_same = entry->taken == 0 && entry->tried[0].is_admitted;
+    const bool is_known = entry->taken != 0 && gain->n > 0;
+    const double other = is_same ? 1 : (double)NAN;
+    sattn_result_number(object, "default_over_taken", is_known ? gain->median : other, unknown);
+    sattn_result_number(object, "default_over_taken_low", is_known ? gain->low : other, unknown);
+    sattn_result_number(object, "default_over_taken_high", is_known ? gain->high : other, unknown);
+}
+
 static void add_entry(json_t *object, const sattn_profile_entry *entry,
                       const sattn_tune_outcome *outcome)
 {
@@ -62,9 +74,7 @@ static void add_entry(json_t *object, const sattn_profile_entry *entry,
     json_object_set_new(object, "tainted", json_boolean(entry->is_tainted));
     sattn_result_number(object, "margin", entry->margin, "nothing to compare with");
     sattn_result_number(object, "spread", entry->spread, "nothing to compare with");
-    sattn_result_number(object, "default_over_taken",
-                        entry->tried[0].time_ns / entry->tried[entry->taken].time_ns,
-                        "the default was not timed");
+    add_gain(object, entry, &outcome->gain);
     json_object_set_new(object, "candidates", candidates);
 }
 
@@ -73,6 +83,7 @@ static json_t *class_object(const sattn_tune_session *session, size_t j)
     static const char *const states[] = {"not begun", "begun", "kept", "run"};
     const sattn_tune_job *const job = &session->jobs->jobs[j];
     const sattn_profile_entry *const entry = sattn_tune_known(session, j);
+    const sattn_tune_outcome *const outcome = &session->outcomes[j];
     char text[SATTN_CLASS_TEXT];
     json_t *const object = json_object();
     sattn_class_print(&job->shape_class, text);
@@ -84,10 +95,12 @@ static json_t *class_object(const sattn_tune_session *session, size_t j)
     json_object_set_new(object, "threads", json_integer(job->threads));
     json_object_set_new(object, "named_shapes", json_integer(job->n_shapes));
     sattn_result_text(object, "state", states[session->states[j]]);
-    sattn_result_text(object, "error", session->outcomes[j].error);
-    sattn_result_text(object, "kept_because", session->outcomes[j].kept);
+    sattn_result_text(object, "error", outcome->error);
+    sattn_result_text(object, "kept_because", outcome->kept);
     if (entry)
-        add_entry(object, entry, &session->outcomes[j]);
+        add_entry(object, entry, outcome);
+    else if (outcome->entry.n_tried > 0) /* nothing was admitted: here is why */
+        add_entry(object, &outcome->entry, outcome);
     return object;
 }
 
@@ -122,7 +135,9 @@ json_t *sattn_tune_document(const sattn_tune_session *session, double seconds, b
     sattn_result_number(document, "max_error",
                         session->options->max_error > 0 ? session->options->max_error : (double)NAN,
                         "any within bounds");
-    json_object_set_new(document, "seed", json_integer((json_int_t)session->options->seed));
+    char seed[24]; /* JSON's integers are signed here */
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)session->options->seed);
+    json_object_set_new(document, "seed", json_string(seed));
     json_object_set_new(document, "interrupted", json_boolean(sattn_stop_asked()));
     json_object_set_new(document, "coverage", coverage_array(session));
     json_object_set_new(document, "classes", classes);
