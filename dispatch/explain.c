@@ -79,6 +79,10 @@ static void tell_ratio(const sattn_profile_entry *entry, double ratio, char text
         snprintf(text, SATTN_REASON_TEXT,
                  "%.1f %% faster here, but the fastest is slower elsewhere in the class",
                  100 * (1 - ratio));
+    else if (entry->kept == SATTN_KEPT_UNCONFIRMED && 1 - ratio > entry->spread)
+        snprintf(text, SATTN_REASON_TEXT,
+                 "%.1f %% faster here, but the fastest could not be run elsewhere in the class",
+                 100 * (1 - ratio));
     else if (isfinite(entry->spread))
         snprintf(text, SATTN_REASON_TEXT,
                  "not faster than what is taken by more than the spread of %.1f %%",
@@ -173,7 +177,8 @@ static void tell_margin(const sattn_profile_entry *entry, char text[MARGIN_TEXT]
     static const char *const words[SATTN_KEPT_COUNT] = {
         [SATTN_KEPT_FOR_NOTHING] = "faster than the next by",
         [SATTN_KEPT_IN_A_TIE] = "a tie within",
-        [SATTN_KEPT_SLOWER_ELSEWHERE] = "the fastest is slower elsewhere, and here ahead by"};
+        [SATTN_KEPT_SLOWER_ELSEWHERE] = "the fastest is slower elsewhere, and here ahead by",
+        [SATTN_KEPT_UNCONFIRMED] = "the fastest could not be run elsewhere, and is here ahead by"};
     text[0] = '\0';
     if (isfinite(entry->margin) && isfinite(entry->spread))
         snprintf(text, MARGIN_TEXT, ": %s %.1f %%, spread %.1f %%", words[entry->kept],

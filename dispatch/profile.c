@@ -26,10 +26,11 @@ const sattn_profile *sattn_profile_none(void)
 
 const char *sattn_kept_name(sattn_kept kept)
 {
-    static const char *const kept_names[SATTN_KEPT_COUNT] = {[SATTN_KEPT_FOR_NOTHING] = "",
-                                                             [SATTN_KEPT_IN_A_TIE] = "tie",
-                                                             [SATTN_KEPT_SLOWER_ELSEWHERE] =
-                                                                 "slower elsewhere"};
+    static const char *const kept_names[SATTN_KEPT_COUNT] = {
+        [SATTN_KEPT_FOR_NOTHING] = "",
+        [SATTN_KEPT_IN_A_TIE] = "tie",
+        [SATTN_KEPT_SLOWER_ELSEWHERE] = "slower elsewhere",
+        [SATTN_KEPT_UNCONFIRMED] = "not confirmed elsewhere"};
     return kept_names[kept];
 }
 

@@ -27,10 +27,11 @@ typedef enum sattn_kept {
     SATTN_KEPT_FOR_NOTHING,      /* it is, or it is not kept */
     SATTN_KEPT_IN_A_TIE,         /* no recipe was faster by more than the spread */
     SATTN_KEPT_SLOWER_ELSEWHERE, /* the fastest was slower on another shape of the class */
+    SATTN_KEPT_UNCONFIRMED,      /* the fastest could not be run on another shape of the class */
     SATTN_KEPT_COUNT
 } sattn_kept;
 
-/* "", "tie", "slower elsewhere": in a profile and in reports. */
+/* "", "tie", "slower elsewhere", "not confirmed elsewhere": in a profile and in reports. */
 const char *sattn_kept_name(sattn_kept kept);
 
 typedef struct sattn_profile_entry {

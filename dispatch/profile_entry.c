@@ -130,7 +130,8 @@ static bool read_kept(const sattn_fields *fields, sattn_kept *kept)
             *kept = (sattn_kept)i;
             return true;
         }
-    return sattn_field_refuse(fields, "kept", "\"tie\", \"slower elsewhere\" or nothing");
+    return sattn_field_refuse(
+        fields, "kept", "\"tie\", \"slower elsewhere\", \"not confirmed elsewhere\" or nothing");
 }
 
 /* All but the candidates. */

@@ -275,6 +275,7 @@ static void test_entries(void **state)
     takes("entries/0/max_error", "2.5", 3);
     takes("entries/0/taken", "0", 3);
     takes("entries/1/kept", "\"slower elsewhere\"", 3);
+    takes("entries/1/kept", "\"not confirmed elsewhere\"", 3);
     takes("entries/0/features", "\"\"", 3);
 }
 

@@ -46,6 +46,7 @@ static const char *default_of(const sattn_profile_entry *entry)
         return "= not finished";
     return entry->kept == SATTN_KEPT_IN_A_TIE           ? "= tie"
            : entry->kept == SATTN_KEPT_SLOWER_ELSEWHERE ? "= another is slower elsewhere"
+           : entry->kept == SATTN_KEPT_UNCONFIRMED      ? "= another is not confirmed"
                                                         : "= the fastest";
 }
 

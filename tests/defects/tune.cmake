@@ -80,3 +80,13 @@ sattn_dispatch_defect(tune_errors_are_good ${run}
   FROM [[(*outcome->error && !outcome->is_none_admitted))]] TO [[(*outcome->error && outcome->is_none_admitted && outcome->failed))]])
 sattn_dispatch_defect(result_replaces_links FILE bench/result.c COMMAND test_result
   FROM [[    const bool fits = strlen(target) < size;]] TO [[    const bool fits = strlen(path) > size;]])
+sattn_dispatch_defect(tune_refused_is_never_settled FILE bench/tune/tune_confirm.c COMMAND test_tune
+  FROM [[    verdict result = IMPOSSIBLE;
+    if (setting->is_stopped && setting->is_stopped())
+        return NOT_KNOWN;
+    if (!sattn_tune_list_recipes(job, &recipes, why, WHY))
+        return IMPOSSIBLE;]] TO [[    verdict result = IMPOSSIBLE;
+    if (setting->is_stopped && setting->is_stopped())
+        return NOT_KNOWN;
+    if (!sattn_tune_list_recipes(job, &recipes, why, WHY))
+        return NOT_KNOWN;]])
