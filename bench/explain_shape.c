@@ -41,7 +41,7 @@ bool sattn_explain_find_shape(const char *name, const sattn_shape **shape)
     *shape = NULL;
     while (sattn_explain_shape_at(count))
         ++count;
-    const char **const names = calloc(count, sizeof *names);
+    const char **const names = calloc(count + 1, sizeof *names);
     if (!names)
         return complain("out of memory", "");
     for (size_t s = 0; s < count; ++s) {

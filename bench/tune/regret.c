@@ -225,8 +225,10 @@ static bool print_document(const sattn_regret_run *run)
     return good;
 }
 
-static int run_all(sattn_regret_run *run)
+static int run_all(const sattn_regret_run *selected)
 {
+    sattn_regret_run all = *selected;
+    sattn_regret_run *const run = &all;
     sattn_environment environment;
     sattn_places places;
     bool good = true;
