@@ -2,6 +2,7 @@
  *
  * test_tune_run.c: how a run of tune shares its time out, and that one after the other gets on, on
  * a clock that only classes move. */
+#define _POSIX_C_SOURCE 200809L /* mkdtemp */
 #include "bench/tune/tune_run.h"
 #include "bench/verbs.h"
 #include "dispatch/override.h"
@@ -10,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -172,6 +174,22 @@ static void test_exit_codes(void **state)
     remove(profile_path);
 }
 
+/* Files of several such programs at once must not meet. */
+static char directory[] = "test_tune_XXXXXX";
+
+static int enter_directory(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
+}
+
+static int leave_directory(void **state)
+{
+    (void)state;
+    remove(profile_path);
+    return chdir("..") == 0 ? rmdir(directory) : -1;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,5 +198,5 @@ int main(void)
         cmocka_unit_test(test_all_is_known_at_last),
         cmocka_unit_test(test_exit_codes),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_directory, leave_directory);
 }

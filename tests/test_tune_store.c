@@ -2,7 +2,7 @@
  *
  * test_tune_store.c: what a run of tune keeps of the file that it writes, and what it must not
  * replace. */
-#define _POSIX_C_SOURCE 200809L /* symlink */
+#define _POSIX_C_SOURCE 200809L /* mkdtemp, symlink */
 #include "bench/tune/tune_store.h"
 #include "dispatch/override.h"
 
@@ -286,6 +286,22 @@ static void test_store_follows_links(void **state)
     remove(profile_path);
 }
 
+/* Files of several such programs at once must not meet. */
+static char directory[] = "test_tune_XXXXXX";
+
+static int enter_directory(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
+}
+
+static int leave_directory(void **state)
+{
+    (void)state;
+    remove(profile_path);
+    return chdir("..") == 0 ? rmdir(directory) : -1;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,5 +314,5 @@ int main(void)
         cmocka_unit_test(test_store_writes_no_empty_file),
         cmocka_unit_test(test_store_follows_links),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, enter_directory, leave_directory);
 }

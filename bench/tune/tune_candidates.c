@@ -84,9 +84,9 @@ static bool open_timed(sattn_tune_field *field, char *error, size_t error_size)
         shape.n_kv_heads = heads;
         shape.n_q_heads = heads * group;
     }
-    if (!job->is_whole && heads * group != job->shape.batch * job->shape.n_q_heads)
-        snprintf(field->part, sizeof field->part, "%lld of %lld heads", (long long)(heads * group),
-                 (long long)(job->shape.batch * job->shape.n_q_heads));
+    const long long part = heads * group, all = job->shape.batch * job->shape.n_q_heads;
+    if (!job->is_whole && part != all)
+        snprintf(field->part, sizeof field->part, "%lld of %lld heads", part, all);
     if (!sattn_tune_open_workload(&field->workload, job->task, &shape, error, error_size))
         return false;
     field->args = job->is_whole ? field->workload.args

@@ -65,7 +65,8 @@ int64_t sattn_tune_heads(const sattn_tune_job *job)
     if (job->is_whole)
         return s->n_kv_heads;
     const double keys = (double)s->n_k * (double)(s->d + s->d_v) * (s->causal ? 0.5 : 1);
-    const double rows = (double)s->n_q * (double)(s->n_q_heads / s->n_kv_heads);
+    const int64_t group = s->n_q_heads / s->n_kv_heads;
+    const double rows = (double)s->n_q * (double)group;
     const bool is_prefill = job->shape_class.phase == SATTN_PHASE_PREFILL;
     const double fit = is_prefill ? most_flops / (2 * rows * keys) : most_bytes / (4 * keys);
     const double least = job->threads > 1 ? 2.0 * job->threads : 1; /* all threads need work */

@@ -173,12 +173,11 @@ static bool is_kept(const sattn_profile_entry *kept, size_t n_kept,
     return false;
 }
 
-/* What was only begun, which the next run is to know, is no reason to put a profile aside. */
+/* What was only begun, without a round, is no reason to put a profile aside. */
 static bool has_anything(const sattn_tune_store *store)
 {
     for (size_t o = 0; o < store->n_outcomes; ++o)
-        if (has_entry(&store->outcomes[o]) &&
-            (store->outcomes[o].entry.is_complete || !store->is_stale))
+        if (has_entry(&store->outcomes[o]) && (store->outcomes[o].rounds > 0 || !store->is_stale))
             return true;
     return false;
 }
