@@ -59,7 +59,7 @@ sattn_dispatch_defect(tune_judges_after_a_signal ${admit}
 sattn_dispatch_defect(tune_one_shape_decides FILE bench/tune/tune_confirm.c COMMAND test_tune
   FROM [[which < SATTN_TUNE_INSIDE; ++which]] TO [[which < 0; ++which]])
 sattn_dispatch_defect(tune_kept_as_in_a_tie FILE bench/tune/tune_confirm.c COMMAND test_tune
-  FROM [[entry->kept = SATTN_KEPT_SLOWER_ELSEWHERE;]] TO [[entry->kept = SATTN_KEPT_IN_A_TIE;]])
+  FROM [[keep_default(&inside, SATTN_KEPT_SLOWER_ELSEWHERE,]] TO [[keep_default(&inside, SATTN_KEPT_IN_A_TIE,]])
 sattn_dispatch_defect(tune_even_corners FILE bench/tune/tune_corners.c COMMAND test_tune
   FROM [[((int64_t)1 << log2) - 1;]] TO [[((int64_t)1 << log2);]])
 sattn_dispatch_defect(tune_unfinished_replaces_finished FILE bench/tune/tune_store.c COMMAND test_tune_store
