@@ -299,7 +299,7 @@ sattn_defect(scores_of_the_first_block_of_a_span ${blocks} GROUP large-memory
             fused_decode_add_block]]
   TO [[fused_decode_take(st, 0);
             fused_decode_add_block]])
-sattn_defect(span_longer_than_its_scores ${blocks} GROUP large-memory
+sattn_defect(span_longer_than_its_scores ${blocks} GROUP large-memory NATIVE
   FROM [[FUSED_DECODE_ROWS / st->slot;]] TO [[2 * FUSED_DECODE_ROWS / st->slot;]])
 sattn_defect(k_row_stride_ignored ${blocks} GROUP layouts
   FROM [[.k_stride = a->k_stride,]]
