@@ -6,55 +6,13 @@
 cmake_minimum_required(VERSION 3.20)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/home)
-set(environment "")
-
-# run(CODE n [MATCHES text...] [LACKS text...] ARGS arguments...): `explain` ends with code n, prints each text of the
-# one list and none of the other. Line breaks and what is around them count as one space.
-function(run)
-  cmake_parse_arguments(expect "" "CODE" "MATCHES;LACKS;ARGS" ${ARGN})
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=SATTN_ISA --unset=SATTN_KERNEL --unset=SATTN_LOG
-                          --unset=SATTN_PROFILE --unset=SATTN_PROFILE_STRICT --unset=XDG_CONFIG_HOME HOME=${WORK}/home
-                          ${environment} ${PROGRAM} explain ${expect_ARGS}
-                  WORKING_DIRECTORY ${WORK} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
-  set(output "${out}" PARENT_SCOPE)
-  list(JOIN expect_ARGS " " shown)
-  if(NOT code EQUAL expect_CODE)
-    message(SEND_ERROR "explain ${shown}: exit code ${code} instead of ${expect_CODE}\n${out}\n${err}")
-  endif()
-  if((code EQUAL 0 AND NOT err STREQUAL "") OR (NOT code EQUAL 0 AND NOT out STREQUAL ""))
-    message(SEND_ERROR "explain ${shown}: something on both streams\n${out}\n${err}")
-  endif()
-  string(REGEX REPLACE "[ \n]+" " " flat "${out}\n${err}")
-  foreach(text IN LISTS expect_MATCHES)
-    string(FIND "${flat}" "${text}" at)
-    if(at EQUAL -1)
-      message(SEND_ERROR "explain ${shown}: no \"${text}\" in\n${out}\n${err}")
-    endif()
-  endforeach()
-  foreach(text IN LISTS expect_LACKS)
-    string(FIND "${flat}" "${text}" at)
-    if(NOT at EQUAL -1)
-      message(SEND_ERROR "explain ${shown}: \"${text}\" in\n${out}\n${err}")
-    endif()
-  endforeach()
-endfunction()
-
-# The value at a path of `output`, which must be one JSON document.
-function(json variable)
-  string(JSON value ERROR_VARIABLE error GET "${output}" ${ARGN})
-  if(error)
-    message(SEND_ERROR "${ARGN}: ${error} in\n${output}")
-  endif()
-  set(${variable} "${value}" PARENT_SCOPE)
-endfunction()
-
-# expect_json(value path...): that is what stands there.
-function(expect_json expected)
-  json(value ${ARGN})
-  if(NOT value STREQUAL expected)
-    message(SEND_ERROR "${ARGN} is ${value} instead of ${expected} in\n${output}")
-  endif()
-endfunction()
+set(unset SATTN_PROFILE SATTN_PROFILE_STRICT XDG_CONFIG_HOME)
+set(home HOME=${WORK}/home)
+set(directory ${WORK})
+set(flat TRUE)
+set(before explain)
+set(one_stream TRUE)
+include(${CMAKE_CURRENT_LIST_DIR}/program_calls.cmake)
 
 # A copy of a JSON file with other values: spoil(to from path value [path value...]), paths with slashes.
 function(spoil to from)

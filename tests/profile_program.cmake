@@ -6,43 +6,11 @@
 cmake_minimum_required(VERSION 3.20)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/home)
-set(environment "")
-
-# run(CODE n [MATCHES text...] [LACKS text...] ARGS arguments...): the command ends with code n, prints each text of
-# the one list and none of the other. Line breaks and what is around them count as one space.
-function(run)
-  cmake_parse_arguments(expect "" "CODE" "MATCHES;LACKS;ARGS" ${ARGN})
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=SATTN_ISA --unset=SATTN_KERNEL --unset=SATTN_LOG
-                          --unset=SATTN_PROFILE --unset=SATTN_PROFILE_STRICT --unset=XDG_CONFIG_HOME HOME=${WORK}/home
-                          ${environment} ${PROGRAM} ${expect_ARGS}
-                  WORKING_DIRECTORY ${WORK} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
-  set(output "${out}" PARENT_SCOPE)
-  list(JOIN expect_ARGS " " shown)
-  if(NOT code EQUAL expect_CODE)
-    message(SEND_ERROR "simdattn ${shown}: exit code ${code} instead of ${expect_CODE}\n${out}\n${err}")
-  endif()
-  string(REGEX REPLACE "[ \n]+" " " flat "${out}\n${err}")
-  foreach(text IN LISTS expect_MATCHES)
-    string(FIND "${flat}" "${text}" at)
-    if(at EQUAL -1)
-      message(SEND_ERROR "simdattn ${shown}: no \"${text}\" in\n${out}\n${err}")
-    endif()
-  endforeach()
-  foreach(text IN LISTS expect_LACKS)
-    string(FIND "${flat}" "${text}" at)
-    if(NOT at EQUAL -1)
-      message(SEND_ERROR "simdattn ${shown}: \"${text}\" in\n${out}\n${err}")
-    endif()
-  endforeach()
-endfunction()
-
-# expect_json(value path...): that is what stands there in `output`.
-function(expect_json expected)
-  string(JSON value ERROR_VARIABLE error GET "${output}" ${ARGN})
-  if(error OR NOT value STREQUAL expected)
-    message(SEND_ERROR "${ARGN} is '${value}' instead of '${expected}' ${error} in\n${output}")
-  endif()
-endfunction()
+set(unset SATTN_PROFILE SATTN_PROFILE_STRICT XDG_CONFIG_HOME)
+set(home HOME=${WORK}/home)
+set(directory ${WORK})
+set(flat TRUE)
+include(${CMAKE_CURRENT_LIST_DIR}/program_calls.cmake)
 
 execute_process(COMMAND ${MAKER} make ${WORK}/good.json OUTPUT_VARIABLE out RESULT_VARIABLE code)
 if(code EQUAL 77)

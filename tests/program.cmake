@@ -3,37 +3,8 @@
 #
 #   cmake -DPROGRAM=.../simdattn -DWORK=... -DDATASET=... -P program.cmake
 cmake_minimum_required(VERSION 3.20)
-set(failures 0)
+include(${CMAKE_CURRENT_LIST_DIR}/program_calls.cmake)
 
-# run(CODE n [MATCHES text...] ARGS arguments...): the command ends with code n and prints each text.
-function(run)
-  cmake_parse_arguments(expect "" "CODE" "MATCHES;ARGS" ${ARGN})
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=SATTN_ISA --unset=SATTN_KERNEL --unset=SATTN_LOG
-                          ${environment} ${PROGRAM} ${expect_ARGS}
-                  OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
-  set(output "${out}" PARENT_SCOPE)
-  list(JOIN expect_ARGS " " shown)
-  if(NOT code EQUAL expect_CODE)
-    message(SEND_ERROR "simdattn ${shown}: exit code ${code} instead of ${expect_CODE}\n${out}\n${err}")
-  endif()
-  foreach(text IN LISTS expect_MATCHES)
-    string(FIND "${out}\n${err}" "${text}" at)
-    if(at EQUAL -1)
-      message(SEND_ERROR "simdattn ${shown}: no \"${text}\" in\n${out}\n${err}")
-    endif()
-  endforeach()
-endfunction()
-
-# The value at a path of the last run's standard output, which must be one JSON document.
-function(json variable)
-  string(JSON value ERROR_VARIABLE error GET "${output}" ${ARGN})
-  if(error)
-    message(SEND_ERROR "${ARGN}: ${error} in\n${output}")
-  endif()
-  set(${variable} "${value}" PARENT_SCOPE)
-endfunction()
-
-set(environment "")
 # ---- wrong usage is refused with a sentence that names what is wrong
 run(CODE 2 MATCHES "fly" ARGS fly)
 run(CODE 2 MATCHES "--prest" "--preset" ARGS bench --prest quick)
@@ -270,17 +241,6 @@ endif()
 
 # ---- a run that is interrupted ends with what it has; what was finished is written, even if it is killed
 find_program(shell sh)
-set(interrupt [[
-signal=$1 file=$2
-shift 2
-"$@" &
-for tenth in $(seq 1200); do
-  [ -e "$file" ] && break
-  sleep 0.1
-done
-kill -s "$signal" $!
-wait $!
-]])
 if(shell)
   foreach(signal IN ITEMS TERM KILL)
     set(file ${CMAKE_CURRENT_BINARY_DIR}/interrupted.json)

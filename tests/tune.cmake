@@ -8,34 +8,8 @@ cmake_minimum_required(VERSION 3.20)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 set(profile ${WORK}/profile.json)
-set(environment "")
-
-# run(CODE n [MATCHES text...] [LACKS text...] ARGS arguments...): the command ends with code n, prints each text
-# of the one list and none of the other.
-function(run)
-  cmake_parse_arguments(expect "" "CODE" "MATCHES;LACKS;ARGS" ${ARGN})
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=SATTN_ISA --unset=SATTN_KERNEL --unset=SATTN_LOG
-                          --unset=SATTN_PROFILE --unset=SATTN_PROFILE_STRICT ${environment} ${PROGRAM} ${expect_ARGS}
-                  OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
-  set(output "${out}" PARENT_SCOPE)
-  set(output_and_errors "${out}\n${err}" PARENT_SCOPE)
-  list(JOIN expect_ARGS " " shown)
-  if(NOT code EQUAL expect_CODE)
-    message(SEND_ERROR "simdattn ${shown}: exit code ${code} instead of ${expect_CODE}\n${out}\n${err}")
-  endif()
-  foreach(text IN LISTS expect_MATCHES)
-    string(FIND "${out}\n${err}" "${text}" at)
-    if(at EQUAL -1)
-      message(SEND_ERROR "simdattn ${shown}: no \"${text}\" in\n${out}\n${err}")
-    endif()
-  endforeach()
-  foreach(text IN LISTS expect_LACKS)
-    string(FIND "${out}\n${err}" "${text}" at)
-    if(NOT at EQUAL -1)
-      message(SEND_ERROR "simdattn ${shown}: \"${text}\" in\n${out}\n${err}")
-    endif()
-  endforeach()
-endfunction()
+set(unset SATTN_PROFILE SATTN_PROFILE_STRICT)
+include(${CMAKE_CURRENT_LIST_DIR}/program_calls.cmake)
 
 # settle(file arguments...): tunes into a file, whose classes are finished then: on a busy machine a race may not end,
 # and what is kept of a profile does not depend on that.
@@ -44,15 +18,6 @@ function(settle file)
   file(READ ${file} text)
   string(REPLACE "\"complete\": false" "\"complete\": true" text "${text}")
   file(WRITE ${file} "${text}")
-endfunction()
-
-# The value at a path of `output`, which must be one JSON document.
-function(json variable)
-  string(JSON value ERROR_VARIABLE error GET "${output}" ${ARGN})
-  if(error)
-    message(SEND_ERROR "${ARGN}: ${error} in\n${output}")
-  endif()
-  set(${variable} "${value}" PARENT_SCOPE)
 endfunction()
 
 # The number of entries of a profile, which must be whole.
@@ -236,17 +201,6 @@ endif()
 
 # ---- interrupted: what is finished is kept; killed: the file is whole
 find_program(shell sh)
-set(interrupt [[
-signal=$1 file=$2
-shift 2
-"$@" &
-for tenth in $(seq 1200); do
-  [ -e "$file" ] && break
-  sleep 0.1
-done
-kill -s "$signal" $!
-wait $!
-]])
 if(shell)
   foreach(signal IN ITEMS TERM KILL)
     set(file ${WORK}/${signal}.json)
