@@ -52,8 +52,11 @@ double sattn_kernel_stated_ulp(const sattn_kernel *kernel)
 const char *sattn_op_name(sattn_op op)
 {
     static const char *const names[SATTN_OP_COUNT] = {
-        [SATTN_OP_fused] = "fused", [SATTN_OP_qk] = "qk",   [SATTN_OP_softmax] = "softmax",
-        [SATTN_OP_av] = "av",       [SATTN_OP_exp] = "exp", [SATTN_OP_tanh] = "tanh",
+        [SATTN_OP_fused] = "fused",     [SATTN_OP_qk] = "qk",
+        [SATTN_OP_softmax] = "softmax", [SATTN_OP_av] = "av",
+        [SATTN_OP_exp] = "exp",         [SATTN_OP_tanh] = "tanh",
+        [SATTN_OP_sigmoid] = "sigmoid", [SATTN_OP_additive] = "additive",
+        [SATTN_OP_linear] = "linear",   [SATTN_OP_gru] = "gru",
     };
     return op >= 0 && op < SATTN_OP_COUNT ? names[op] : "unknown";
 }

@@ -29,6 +29,10 @@ typedef enum sattn_op {
     SATTN_OP_av,
     SATTN_OP_exp,
     SATTN_OP_tanh,
+    SATTN_OP_sigmoid,
+    SATTN_OP_additive,
+    SATTN_OP_linear,
+    SATTN_OP_gru,
     SATTN_OP_COUNT
 } sattn_op;
 
@@ -47,6 +51,10 @@ typedef struct sattn_kernel {
         sattn_av_fn *av;
         sattn_exp_fn *exp;
         sattn_tanh_fn *tanh;
+        sattn_sigmoid_fn *sigmoid;
+        sattn_additive_fn *additive;
+        sattn_linear_fn *linear;
+        sattn_gru_fn *gru;
     } fn;
 } sattn_kernel;
 

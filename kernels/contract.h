@@ -230,11 +230,13 @@ static inline size_t sattn_av_scratch_bytes(int64_t d_v)
     return columns * ((size_t)SATTN_TILE_QUERIES_MAX + 1) * sizeof(float);
 }
 
-/* exp, tanh: y_i = f(x_i) for n numbers, over all of f32. y == x, or no overlap.
+/* exp, tanh, sigmoid: y_i = f(x_i) for n numbers, over all of f32. y == x, or no overlap.
  *
- * exp    NaN gives NaN, -inf and all below ln 2^-150 exactly 0, results below FLT_MIN are rounded
- *        to denormals, all above ln FLT_MAX gives +inf.
- * tanh   NaN gives NaN, +-inf +-1, +-0 +-0; odd bit for bit.
+ * exp      NaN gives NaN, -inf and all below ln 2^-150 exactly 0, results below FLT_MIN are rounded
+ *          to denormals, all above ln FLT_MAX gives +inf.
+ * tanh     NaN gives NaN, +-inf +-1, +-0 +-0; odd bit for bit.
+ * sigmoid  1 / (1 + exp(-x)): NaN gives NaN, +inf 1, -inf and all below ln 2^-150 exactly 0, +-0
+ *          0.5, results below FLT_MIN are rounded to denormals.
  * An element's bits do not depend on where in the array it stands. */
 typedef struct sattn_array_args {
     const float *x; /* [n] */
@@ -244,5 +246,93 @@ typedef struct sattn_array_args {
 
 typedef void sattn_exp_fn(const sattn_array_args *args);
 typedef void sattn_tanh_fn(const sattn_array_args *args);
+typedef void sattn_sigmoid_fn(const sattn_array_args *args);
+
+/* additive: S_ij = v . tanh(q_i + k_j), the alignment of Bahdanau, Cho & Bengio (2015, appendix
+ * A.1.2) with its projections done: q_i = W s_i + b of a decoder state, k_j = U h_j of an encoder
+ * state. The sums over d are formed as they are needed; the n_q x n_k x d tensor is never stored.
+ *
+ * q_i + k_j is rounded once, then tanh, then one chain of fused multiply-adds by v or a fixed tree
+ * of such chains over the features: a score's bits depend on d, q_i, k_j and v alone. NaN in q, k
+ * or v gives NaN; an infinite sum is +-1 under tanh, opposite infinities are NaN. s overlaps no
+ * input.
+ */
+typedef struct sattn_additive_args {
+    const float *q;   /* [.., d] */
+    const float *k;   /* [.., d] */
+    const float *v;   /* [d]     */
+    float *s;         /* [..][..] key j of a row at [j]; columns [j0, j1) are written */
+    int64_t q_stride; /* elements between rows; may be 0 */
+    int64_t k_stride; /* may be 0 */
+    int64_t s_stride;
+    int64_t i0, i1; /* query rows, 0 <= i0 <= i1 */
+    int64_t j0, j1; /* keys, 0 <= j0 <= j1 */
+    int64_t d;      /* features of the alignment (its hidden layer), >= 1 */
+    void *scratch;  /* sattn_additive_scratch_bytes(d), 64-byte aligned */
+} sattn_additive_args;
+
+typedef void sattn_additive_fn(const sattn_additive_args *args);
+
+/* As for qk: a tile of queries, one of keys, and 64 floats for each row of either. */
+static inline size_t sattn_additive_scratch_bytes(int64_t d)
+{
+    return sattn_qk_scratch_bytes(d);
+}
+
+/* linear: Y = X W^T + b, or Y += X W^T + b where `adds` is set.
+ *
+ * Weights    W is [n_out, n_in] as it lies, or was packed for this kernel: in blocks of tile_keys
+ *            outputs, in a block for every tile_d features those of one output after those of the
+ *            other, both as the kernel's registry row has them; zeros stand where n_out or n_in
+ *            end, and a block is [ceil(n_in / tile_d)][tile_keys][tile_d] floats. Exactly one of w
+ *            and packed is given.
+ * Bits       An element is b_o, or 0, plus one chain of fused multiply-adds or a fixed tree of such
+ *            chains over the features, and is then added to what y holds: its bits depend on n_in,
+ *            x_i, w_o, b_o and that alone, not on whether W is packed.
+ * Aliasing   y overlaps no input. */
+typedef struct sattn_linear_args {
+    const float *x;      /* [.., n_in] */
+    const float *w;      /* [.., n_in], or NULL */
+    const float *packed; /* NULL, or 64-byte aligned */
+    const float *bias;   /* NULL, or [..], that of output o at [o] */
+    float *y;            /* [.., ..] output o of a row at [o]; columns [o0, o1) are written */
+    int64_t x_stride;    /* elements between rows; may be 0 */
+    int64_t w_stride;    /* may be 0 */
+    int64_t y_stride;
+    int64_t i0, i1; /* rows of X and Y, 0 <= i0 <= i1 */
+    int64_t o0, o1; /* outputs, 0 <= o0 <= o1; o0 is a multiple of tile_keys where W is packed */
+    int64_t n_in;   /* >= 1 */
+    bool adds;
+    void *scratch; /* sattn_linear_scratch_bytes(n_in), 64-byte aligned */
+} sattn_linear_args;
+
+typedef void sattn_linear_fn(const sattn_linear_args *args);
+
+/* As for qk: a tile of rows of X, one of W, and 64 floats for each row of either. */
+static inline size_t sattn_linear_scratch_bytes(int64_t n_in)
+{
+    return sattn_qk_scratch_bytes(n_in);
+}
+
+/* gru: from the two projections of a gated recurrent unit to its next state (Cho et al. 2014; the
+ * reset gate multiplies the projected state, as in cuDNN and PyTorch):
+ *
+ *   r = sigmoid(x_r + h_r)   z = sigmoid(x_z + h_z)   n = tanh(x_n + r h_n)   y = n + z (h - n)
+ *
+ * with x_. the three parts of gates_x = W_i x + b_i, h_. those of gates_h = W_h h + b_h, each of
+ * n_hidden numbers in the order r, z, n. Each step is rounded once, the last two by one fused
+ * multiply-add each; an element's bits depend on its seven numbers alone. y may be exactly h, with
+ * equal strides; no other overlap. */
+typedef struct sattn_gru_args {
+    const float *gates_x;                                       /* [.., 3 n_hidden] */
+    const float *gates_h;                                       /* [.., 3 n_hidden] */
+    const float *h;                                             /* [.., n_hidden] */
+    float *y;                                                   /* [.., n_hidden] */
+    int64_t gates_x_stride, gates_h_stride, h_stride, y_stride; /* elements between rows */
+    int64_t i0, i1;                                             /* rows, 0 <= i0 <= i1 */
+    int64_t n_hidden;                                           /* >= 0 */
+} sattn_gru_args;
+
+typedef void sattn_gru_fn(const sattn_gru_args *args);
 
 #endif
