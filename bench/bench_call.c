@@ -98,6 +98,7 @@ void sattn_bench_call_close(sattn_bench_call *call)
     free(call->peer);
     sattn_plan_destroy(call->plan);
     sattn_kernel_calls_free(&call->kernel_calls);
+    sattn_profile_destroy(call->profile);
     free(call->workspace);
     *call = (sattn_bench_call){0};
 }

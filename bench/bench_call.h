@@ -24,6 +24,7 @@ typedef struct sattn_bench_call {
     /* Of op `call`, which stays on one set. */
     sattn_pointers pointers;
     sattn_kernel_calls kernel_calls;
+    sattn_profile *profile; /* made for its calls that have one in use, or NULL */
     void *workspace;
     size_t workspace_size;
     int64_t *cursor;       /* next set; shared by all that walk over the sets */

@@ -112,7 +112,10 @@ void sattn_bench_print_legend(const sattn_bench_jobs *list)
               "around\n"
               "            it; plan_run_ISA: sattn_plan_run; attention_ISA: sattn_attention, with "
               "all\n"
-              "            checks and the choice of kernels; one thread, with a workspace\n",
+              "            checks and the choice of kernels; profiled_ISA: the same with a profile "
+              "in "
+              "use;\n"
+              "            one thread, with a workspace\n",
               stdout);
     if (facts.part)
         fputs("n of m      what scalar and autovec rows ran of the shape; their time is scaled up "

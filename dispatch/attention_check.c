@@ -13,10 +13,9 @@ static sattn_status wrong(const char *field, int64_t value, const char *expected
     return sattn_fail(SATTN_ERR_ARGUMENT, "%s = %" PRId64 ": expected %s", field, value, expected);
 }
 
-static sattn_status check_extents(const sattn_attention_args *a, sattn_computation computation)
+/* Says which of the extents is wrong. */
+static sattn_status refuse_extents(const sattn_attention_args *a, bool has_d, bool has_d_v)
 {
-    const bool has_d = sattn_computes_attention(computation) || computation == SATTN_COMPUTE_QK;
-    const bool has_d_v = sattn_computes_attention(computation) || computation == SATTN_COMPUTE_AV;
     const struct {
         const char *name;
         int64_t value, least;
@@ -30,10 +29,22 @@ static sattn_status check_extents(const sattn_attention_args *a, sattn_computati
         {"d", a->d, 1, has_d},
         {"d_v", a->d_v, 1, has_d_v},
     };
-    for (size_t i = 0; i < sizeof extents / sizeof extents[0]; ++i)
-        if (extents[i].used && extents[i].value < extents[i].least)
-            return wrong(extents[i].name, extents[i].value,
-                         extents[i].least == 0 ? "0 or more" : "1 or more");
+    int i = 0;
+    while (!extents[i].used || extents[i].value >= extents[i].least)
+        ++i;
+    return wrong(extents[i].name, extents[i].value,
+                 extents[i].least == 0 ? "0 or more" : "1 or more");
+}
+
+static sattn_status check_extents(const sattn_attention_args *a, sattn_computation computation)
+{
+    const bool has_d = sattn_computes_attention(computation) || computation == SATTN_COMPUTE_QK;
+    const bool has_d_v = sattn_computes_attention(computation) || computation == SATTN_COMPUTE_AV;
+    if (a->batch < 0 || a->n_q_heads < 0 || a->n_kv_heads < 0 || a->n_q < 0 || a->n_k < 0 ||
+        (has_d && a->d < 1) || (has_d_v && a->d_v < 1))
+        return refuse_extents(a, has_d, has_d_v);
+    if (a->n_q_heads == a->n_kv_heads) /* as mostly: no division */
+        return SATTN_OK;
     if (a->n_q_heads > 0 && a->n_kv_heads == 0)
         return wrong("n_kv_heads", 0, "1 or more, since n_q_heads is not 0");
     if (a->n_q_heads > 0 && a->n_q_heads % a->n_kv_heads != 0)
@@ -46,6 +57,7 @@ static sattn_status check_extents(const sattn_attention_args *a, sattn_computati
 static sattn_status check_mask(const sattn_attention_args *a)
 {
     const int64_t full[4] = {a->batch, a->n_q_heads, a->n_q, a->n_k};
+    int64_t bytes;
     if (a->mask.kind == SATTN_MASK_NONE)
         return SATTN_OK;
     if (a->mask.kind != SATTN_MASK_BOOL && a->mask.kind != SATTN_MASK_ADDITIVE)
@@ -64,7 +76,7 @@ static sattn_status check_mask(const sattn_attention_args *a)
     if (a->mask.extent[3] > 1 && a->mask.stride[3] != 1)
         return wrong("mask.stride[3]", a->mask.stride[3], "1, the innermost stride");
     return sattn_check_span("mask", a->mask.extent, a->mask.stride, 4, 1,
-                            a->mask.kind == SATTN_MASK_BOOL ? 1 : 4);
+                            a->mask.kind == SATTN_MASK_BOOL ? 1 : 4, &bytes);
 }
 
 static sattn_status check_stage(const sattn_attention_args *a, sattn_computation computation)

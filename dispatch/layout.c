@@ -14,7 +14,7 @@
 /* Appends `floats` floats to the layout, on a cache line of their own. */
 static size_t reserve(sattn_checked *size, sattn_checked floats)
 {
-    const int64_t at = size->value;
+    const int64_t at = size->value; /* a multiple of 64 */
     const sattn_checked bytes = sattn_checked_mul(floats, sattn_checked_of(sizeof(float)));
     *size = sattn_checked_add(*size, sattn_checked_add(bytes, sattn_checked_of(63)));
     size->value &= ~(int64_t)63;
@@ -67,37 +67,56 @@ static void reserve_parts(sattn_plan *plan, sattn_checked *size)
     const sattn_attention_args *const a = &plan->args;
     const bool has_stats =
         plan->splits > 1 || (sattn_computation_weighs(plan->computation) && (a->lse || a->sinks));
+    sattn_workspace_layout *const at = &plan->layout;
+    at->row_max = at->row_sum = at->parts = (size_t)size->value;
+    if (!has_stats)
+        return;
     const sattn_checked rows = times(product(plan->n_group, plan->block_rows), plan->splits);
-    const sattn_checked none = {0, false};
-    plan->layout.row_max = reserve(size, has_stats ? rows : none);
-    plan->layout.row_sum = reserve(size, has_stats ? rows : none);
-    plan->layout.parts = reserve(size, plan->splits > 1 ? times(rows, a->d_v) : none);
+    at->row_max = reserve(size, rows);
+    at->row_sum = reserve(size, rows);
+    at->parts = (size_t)size->value;
+    if (plan->splits > 1)
+        reserve(size, times(rows, a->d_v));
+}
+
+/* The rest of a worker's memory. */
+static void reserve_scratch(sattn_plan *plan, sattn_checked *size)
+{
+    const sattn_attention_args *const a = &plan->args;
+    const bool is_chain = plan->computation == SATTN_COMPUTE_CHAIN;
+    const int64_t n_columns = is_chain ? sattn_chain_columns(a, plan->block_rows) : a->n_k;
+    const int64_t floats = (int64_t)(scratch_of(plan, n_columns) / sizeof(float));
+    sattn_workspace_layout *const at = &plan->layout;
+    at->scratch = reserve(size, sattn_checked_of(floats));
+    at->scores = (size_t)size->value;
+    if (is_chain && !(a->scores && a->scores_stage == SATTN_SCORES_PROBABILITIES))
+        reserve(size,
+                times(product(plan->n_group, plan->block_rows), sattn_chain_row_stride(n_columns)));
+    at->q_copy = (size_t)size->value;
+    if (plan->computation == SATTN_COMPUTE_FUSED && plan->may_hide && sattn_output_fits_queries(a))
+        reserve(size, times(product(plan->n_group, plan->block_rows), a->d));
+}
+
+/* What a repair needs. */
+static void reserve_repair(sattn_plan *plan, sattn_checked *size)
+{
+    const sattn_attention_args *const a = &plan->args;
+    sattn_workspace_layout *const at = &plan->layout;
+    at->v_copy = at->v_keys = at->repaired = (size_t)size->value;
+    if (!plan->may_hide || plan->computation == SATTN_COMPUTE_SOFTMAX)
+        return;
+    at->v_copy = reserve(size, product(a->n_k, a->d_v));
+    at->v_keys = reserve(size, product(a->n_k, sizeof(int64_t) / sizeof(float)));
+    at->repaired = reserve(size, times(product(plan->n_group, plan->block_rows), a->d_v));
 }
 
 sattn_status sattn_layout_parts(sattn_plan *plan)
 {
-    const sattn_attention_args *const a = &plan->args;
     sattn_workspace_layout *const at = &plan->layout;
-    const bool chain = plan->computation == SATTN_COMPUTE_CHAIN,
-               fused = plan->computation == SATTN_COMPUTE_FUSED;
-    const sattn_checked none = {0, false};
-    const int64_t n_columns = chain ? sattn_chain_columns(a, plan->block_rows) : a->n_k;
-    const bool stores_scores =
-        chain && !(a->scores && a->scores_stage == SATTN_SCORES_PROBABILITIES);
-    const bool repairs = plan->may_hide && plan->computation != SATTN_COMPUTE_SOFTMAX;
-    const bool copies_q = fused && repairs && sattn_output_fits_queries(a);
-    const sattn_checked rows = product(plan->n_group, plan->block_rows);
-    sattn_checked worker = none, block = none, shared = none;
-    at->scratch =
-        reserve(&worker, sattn_checked_of((int64_t)(scratch_of(plan, n_columns) / sizeof(float))));
-    at->scores =
-        reserve(&worker, stores_scores ? times(rows, sattn_chain_row_stride(n_columns)) : none);
-    at->q_copy = reserve(&worker, copies_q ? times(rows, a->d) : none);
+    sattn_checked worker = {0, false}, block = {0, false}, shared = {0, false};
+    reserve_scratch(plan, &worker);
     reserve_parts(plan, plan->parts_apart ? &block : &worker);
-    at->v_copy = reserve(&shared, repairs ? product(a->n_k, a->d_v) : none);
-    at->v_keys =
-        reserve(&shared, repairs ? product(a->n_k, sizeof(int64_t) / sizeof(float)) : none);
-    at->repaired = reserve(&shared, repairs ? times(rows, a->d_v) : none);
+    reserve_repair(plan, &shared);
     if (worker.overflow || block.overflow || shared.overflow)
         return too_large();
     at->worker_size = (size_t)worker.value;

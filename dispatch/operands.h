@@ -62,7 +62,8 @@ typedef struct sattn_operand {
     bool written;   /* an output */
 } sattn_operand;
 
-/* All operands of the call; those that the computation does not look at are not `used`. */
+/* All operands of the call. Those that the computation does not look at are not `used`, and have
+ * nothing else but 0 bytes. */
 void sattn_operands_of(const sattn_attention_args *args, sattn_computation computation,
                        sattn_operand operands[SATTN_OPERAND_COUNT]);
 
@@ -73,9 +74,10 @@ sattn_status sattn_operand_check(sattn_operand *operand);
 void sattn_operands_locate(const sattn_attention_args *args, const void *data[SATTN_OPERAND_COUNT]);
 
 /* Refuses extents and strides (elements) that reach beyond the address space, from the first to one
- * past the last element of `axes` strided axes and one of `columns` elements. */
+ * past the last element of `axes` strided axes and one of `columns` elements: so many bytes, if no
+ * extent is 0. */
 sattn_status sattn_check_span(const char *name, const int64_t *extents, const int64_t *strides,
-                              int axes, int64_t columns, int64_t element_size);
+                              int axes, int64_t columns, int64_t element_size, int64_t *bytes);
 
 /* Bytes from one index of an axis to the next; the stride of an extent of 1 is ignored, so it may
  * hold anything. */

@@ -135,10 +135,12 @@ sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation, b
                        ? sattn_splits_asked(args->n_k, plan->key_splits)
                        : 1;
     plan->block_rows = args->n_q > 0 ? args->n_q : 1;
-    if (plan->computation == SATTN_COMPUTE_CHAIN)
+    plan->n_blocks = 1;
+    if (plan->computation == SATTN_COMPUTE_CHAIN) {
         plan->block_rows =
             sattn_chain_block_rows(args, plan->n_group, plan->kernels[SATTN_OP_qk]->tile_rows);
-    plan->n_blocks = args->n_q > 0 ? (args->n_q - 1) / plan->block_rows + 1 : 1;
+        plan->n_blocks = args->n_q > 0 ? (args->n_q - 1) / plan->block_rows + 1 : 1;
+    }
     return SATTN_OK;
 }
 
@@ -158,6 +160,15 @@ sattn_status sattn_plan_check(const sattn_attention_args *args, sattn_computatio
     return status;
 }
 
+/* In halves of whole vectors, which compilers use for them. For all at once they would take a
+ * string instruction, which is as long as a check of all arguments. */
+static void copy_args(sattn_attention_args *to, const sattn_attention_args *from)
+{
+    enum { HALF = sizeof *to / 2 / 16 * 16 };
+    memcpy(to, from, HALF);
+    memcpy((char *)to + HALF, (const char *)from + HALF, sizeof *to - HALF);
+}
+
 static sattn_status make(sattn_plan *plan, sattn_computation computation, bool is_open,
                          const sattn_attention_args *args, const sattn_options *options)
 {
@@ -165,7 +176,7 @@ static sattn_status make(sattn_plan *plan, sattn_computation computation, bool i
     if (!args)
         return sattn_fail(SATTN_ERR_ARGUMENT, "args is NULL: expected arguments");
     /* Fields of other steps must not count: threads, and so the workspace, follow the work. */
-    plan->args = *args;
+    copy_args(&plan->args, args);
     sattn_computation_narrow(computation, &plan->args);
     sattn_status status = sattn_plan_check(&plan->args, computation, options, plan->operands);
     if (status == SATTN_OK)

@@ -28,10 +28,10 @@ enum {
 #define SATTN_WORK_PER_EXP        16.0 /* what an exp with its load and store counts as */
 #define SATTN_WORK_PER_KV_ELEMENT 4.0  /* reading K and V, which weighs where rows are few */
 
-/* Query heads to a KV head. */
+/* Query heads to a KV head. As mostly they are as many, there is mostly no division. */
 static inline int64_t sattn_group_of(const sattn_attention_args *args)
 {
-    return args->n_q_heads > 0 ? args->n_q_heads / args->n_kv_heads : 1;
+    return args->n_q_heads > args->n_kv_heads ? args->n_q_heads / args->n_kv_heads : 1;
 }
 
 /* Of features, what counts for prefill kernels is the lesser of both widths. */

@@ -135,7 +135,8 @@ static double floats_of(const sattn_attention_args *a, const sattn_view *view, i
     const double n_heads = view->stride_h == 0 ? 1.0 : (double)a->n_kv_heads;
     const bool is_one_row = view->stride_t == 0 && a->n_k > 1;
     const double n_rows = is_one_row ? (double)a->batch : n_keys;
-    return n_rows / (view->stride_b == 0 ? (double)a->batch : 1.0) * n_heads * (double)columns;
+    const double n_apart = view->stride_b == 0 ? n_rows / (double)a->batch : n_rows;
+    return n_apart * n_heads * (double)columns;
 }
 
 int64_t sattn_kv_bytes(const sattn_attention_args *a)

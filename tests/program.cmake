@@ -101,10 +101,10 @@ run(CODE 0 MATCHES "tanh, array-4m" "qk, vit-b16-197" "av, one-key" ARGS bench -
 run(CODE 0 MATCHES "slowdown" "denormal" ARGS bench --preset data --isa scalar --op av --seconds 0.01
     --benchmark_filter=square-512-d64)
 
-# ---- what a call adds to its kernel: three ways, verified; nothing is said of how long they take
+# ---- what a call adds to its kernel: four ways, verified; nothing is said of how long they take
 run(CODE 0 MATCHES "call, call-16-d16, warm" "call-16-d16-causal" "call-16-d16-heads8" "call-64-d64"
     ARGS bench --op call --list)
-run(CODE 0 MATCHES "kernel_scalar" "plan_run_scalar" "attention_scalar" "over kernel" "± half of" "runs sattn_fused_f32_scalar"
+run(CODE 0 MATCHES "kernel_scalar" "plan_run_scalar" "attention_scalar" "profiled_scalar" "over kernel" "± half of" "runs sattn_fused_f32_scalar"
     "none failed" ARGS bench --op call --isa scalar --seconds 0.01)
 foreach(without IN ITEMS "vs scalar" "vs autovec")
   string(FIND "${output}" "${without}" at)
@@ -137,7 +137,7 @@ foreach(at RANGE ${last})
     endif()
   endif()
 endforeach()
-if(NOT ways MATCHES "^call:kernel_scalar:[^:;]+;call:plan_run_scalar:NOTFOUND;call:attention_scalar:NOTFOUND$")
+if(NOT ways MATCHES "^call:kernel_scalar:[^:;]+;call:plan_run_scalar:NOTFOUND;call:attention_scalar:NOTFOUND;call:profiled_scalar:NOTFOUND$")
   message(SEND_ERROR "ways to call: ${ways}")
 endif()
 # Kernels are called again with the arguments of one call: on one thread, warm, with rows that they finish.

@@ -259,6 +259,20 @@ static void test_memory_to_look_at(void **state)
     free(memory);
 }
 
+/* Where there are no keys, K and V are nowhere, whatever their strides: so the output may be there.
+ */
+static void test_no_keys_take_no_memory(void **state)
+{
+    (void)state;
+    sattn_attention_args a = call_of(1, 2, 1, 3, 0, true);
+    a.k.data = a.v.data = o;
+    memset(o, 0x55, sizeof o);
+    memset(expected, 0, sizeof expected);
+    if (sattn_attention(&a, NULL) != SATTN_OK)
+        fail_msg("%s", sattn_last_error());
+    assert_memory_equal(o, expected, (size_t)(a.n_q * a.o.stride_t) * sizeof(float));
+}
+
 int main(void)
 {
     fill_inputs();
@@ -268,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_what_is_shared_is_not_direct),
         cmocka_unit_test(test_bytes_of_keys_and_values),
         cmocka_unit_test(test_memory_to_look_at),
+        cmocka_unit_test(test_no_keys_take_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

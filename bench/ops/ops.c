@@ -62,7 +62,7 @@ const char *sattn_variant_isa(const sattn_variant *variant)
 
 enum {
     CHAINS_MAX = 16,
-    CALLS_MAX = 16,
+    CALLS_MAX = 24,
     VARIANTS_MAX = SATTN_KERNEL_COUNT + CHAINS_MAX + CALLS_MAX
 };
 
@@ -125,11 +125,13 @@ static void add_calls(const sattn_isa *isa, sattn_row_kind kind)
 {
     static const char *const names[SATTN_WAYS] = {[SATTN_WAY_KERNEL] = "kernel",
                                                   [SATTN_WAY_PLAN_RUN] = "plan_run",
-                                                  [SATTN_WAY_ATTENTION] = "attention"};
+                                                  [SATTN_WAY_ATTENTION] = "attention",
+                                                  [SATTN_WAY_PROFILED] = "profiled"};
     static const char *const notes[SATTN_WAYS] = {
         [SATTN_WAY_KERNEL] = "what a call runs, with the same arguments and nothing around it",
         [SATTN_WAY_PLAN_RUN] = "sattn_plan_run",
-        [SATTN_WAY_ATTENTION] = "sattn_attention, with a workspace"};
+        [SATTN_WAY_ATTENTION] = "sattn_attention, with a workspace",
+        [SATTN_WAY_PROFILED] = "the same with a profile in use"};
     for (int way = SATTN_WAY_KERNEL; way < SATTN_WAYS; ++way) {
         if (!kernel_of(SATTN_OP_fused, isa->needs, kind) || n_variants == VARIANTS_MAX)
             return;

@@ -46,6 +46,7 @@ typedef enum sattn_way {
     SATTN_WAY_KERNEL,
     SATTN_WAY_PLAN_RUN,
     SATTN_WAY_ATTENTION,
+    SATTN_WAY_PROFILED,
     SATTN_WAYS,
 } sattn_way;
 

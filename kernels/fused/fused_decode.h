@@ -242,7 +242,9 @@ static inline void fused_decode_strip(const sattn_fused_args *a, const fused_dec
 static inline void fused_decode(const sattn_fused_args *a, const fused_decode_ops *ops)
 {
     const int64_t n_rows = fused_row_count(a);
-    fused_decode_state st = {.d = a->d, .d_v = a->d_v};
+    fused_decode_state st; /* field by field: to clear all of it takes as long as some keys do */
+    st.d = a->d;
+    st.d_v = a->d_v;
     st.q_pitch = (a->d + ops->lanes - 1) / ops->lanes * ops->lanes;
     st.o_pitch = (a->d_v + ops->lanes - 1) / ops->lanes * ops->lanes;
     st.q = a->scratch;
