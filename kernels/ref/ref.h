@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ref.h: the oracle, one query row of attention in double precision, whole and in its steps.
+ * ref.h: the oracle, one query row of attention in double precision, whole and in its steps, and
+ * the operations around it.
  *
  * It says what is right, so it is written to be read and shares nothing with the kernels: no tiles,
  * no online softmax, no vector code. It covers all of what the public call can ask of one row. */
@@ -91,6 +92,10 @@ sattn_ref_softmax sattn_ref_softmax_of(const sattn_ref_scores *row);
 enum { SATTN_REF_COLUMNS = 64 };
 void sattn_ref_average(const sattn_ref_scores *row, const float *v, int64_t v_stride, int n,
                        double *o, double *magnitude);
+
+/* The additive score of one query and one key: v . tanh(q + k). *size gets
+ * sum_x |v_x tanh(q_x + k_x)|. */
+double sattn_ref_additive(const float *q, const float *k, const float *v, int64_t d, double *size);
 
 /* Whether the row's mask lets key j, of [key_begin, key_end), through. */
 static inline bool sattn_ref_is_visible(const sattn_ref_row_args *args, int64_t j)
