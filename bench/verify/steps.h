@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * steps.h: is one row of a step's output right? The steps are qk, softmax, av, exp and tanh.
+ * steps.h: is one row of a step's output right? The steps are qk, softmax, av, exp, tanh and
+ * additive.
  *
  * Each function compares one row with an oracle in double precision and adds what it finds to a
  * sattn_verify_result, so that steps and whole attentions are reported alike. Bounds are a priori,
@@ -12,6 +13,7 @@
  *   av       u * sum_j p_j |v_j|
  *   exp      ULP: of the result, and of FLT_MIN below it
  *   tanh     ULP
+ *   additive u * sum_x |v_x tanh(q_x + k_x)|
  *
  * `at` names the row in reports; nothing is allocated. */
 #ifndef SATTN_BENCH_VERIFY_STEPS_H
@@ -34,6 +36,18 @@ typedef struct sattn_verify_scores {
 
 void sattn_verify_scores_row(const sattn_verify_scores *row, const float *got,
                              sattn_verify_place at, sattn_verify_result *result);
+
+/* Additive scores of one query against n keys, got[n]. */
+typedef struct sattn_verify_alignments {
+    const float *q; /* [d] */
+    const float *k; /* [n, d] */
+    const float *v; /* [d] */
+    int64_t k_stride, d, n;
+    double tanh_ulp; /* largest error of the kernel's tanh, as its registry row states it */
+} sattn_verify_alignments;
+
+void sattn_verify_alignments_row(const sattn_verify_alignments *row, const float *got,
+                                 sattn_verify_place at, sattn_verify_result *result);
 
 /* Weights of one row, got[n_columns], from scores s[n_k], for query row i of head g of the group.
  * `row_max` and `row_sum` are the kernel's statistics of the row, or both NULL. */

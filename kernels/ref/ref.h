@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ref.h: the oracle, one query row of attention in double precision, whole and in its steps; and
- * one output of a linear map.
+ * ref.h: the oracle, one query row of attention in double precision, whole and in its steps, and
+ * the operations around it.
  *
  * It says what is right, so it is written to be read and shares nothing with the kernels: no tiles,
  * no online softmax, no vector code. It covers all of what the public call can ask of one row. */
@@ -97,6 +97,10 @@ void sattn_ref_average(const sattn_ref_scores *row, const float *v, int64_t v_st
  * gets the sum of the sizes of all terms, sum_k |x_k w_k| + |*bias| + |*added_to|. */
 double sattn_ref_linear(const float *x, const float *w, int64_t n_in, const float *bias,
                         const float *added_to, double *size);
+
+/* The additive score of one query and one key: v . tanh(q + k). *size gets
+ * sum_x |v_x tanh(q_x + k_x)|. */
+double sattn_ref_additive(const float *q, const float *k, const float *v, int64_t d, double *size);
 
 /* Whether the row's mask lets key j, of [key_begin, key_end), through. */
 static inline bool sattn_ref_is_visible(const sattn_ref_row_args *args, int64_t j)
