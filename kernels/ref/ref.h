@@ -92,6 +92,17 @@ enum { SATTN_REF_COLUMNS = 64 };
 void sattn_ref_average(const sattn_ref_scores *row, const float *v, int64_t v_stride, int n,
                        double *o, double *magnitude);
 
+/* One element of a GRU step (contract.h, gru), and the numbers on its way. */
+typedef struct sattn_ref_gru_element {
+    double reset_sum, update_sum, candidate_sum; /* what sigmoid, sigmoid and tanh are taken of */
+    double reset, update, candidate;             /* r, z, n */
+    double y;
+} sattn_ref_gru_element;
+
+/* gates_x and gates_h are the element's own three numbers, in the order r, z, n. A gate too small
+ * for f32 is 0, so that its product with an infinity is a NaN, as in a kernel. */
+sattn_ref_gru_element sattn_ref_gru(const float gates_x[3], const float gates_h[3], float h);
+
 /* Whether the row's mask lets key j, of [key_begin, key_end), through. */
 static inline bool sattn_ref_is_visible(const sattn_ref_row_args *args, int64_t j)
 {
