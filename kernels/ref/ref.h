@@ -102,6 +102,17 @@ double sattn_ref_linear(const float *x, const float *w, int64_t n_in, const floa
  * sum_x |v_x tanh(q_x + k_x)|. */
 double sattn_ref_additive(const float *q, const float *k, const float *v, int64_t d, double *size);
 
+/* One element of a GRU step (contract.h, gru), and the numbers on its way. */
+typedef struct sattn_ref_gru_element {
+    double reset_sum, update_sum, candidate_sum; /* what sigmoid, sigmoid and tanh are taken of */
+    double reset, update, candidate;             /* r, z, n */
+    double y;
+} sattn_ref_gru_element;
+
+/* gates_x and gates_h are the element's own three numbers, in the order r, z, n. A gate too small
+ * for f32 is 0, so that its product with an infinity is a NaN, as in a kernel. */
+sattn_ref_gru_element sattn_ref_gru(const float gates_x[3], const float gates_h[3], float h);
+
 /* Whether the row's mask lets key j, of [key_begin, key_end), through. */
 static inline bool sattn_ref_is_visible(const sattn_ref_row_args *args, int64_t j)
 {
