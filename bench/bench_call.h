@@ -25,6 +25,8 @@ typedef struct sattn_bench_call {
     sattn_pointers pointers;
     sattn_kernel_calls kernel_calls;
     sattn_profile *profile; /* made for its calls that have one in use, or NULL */
+    unsigned char *packed; /* weights of every set, packed_size bytes each; NULL: not packed */
+    size_t packed_size;
     void *workspace;
     size_t workspace_size;
     int64_t *cursor;       /* next set; shared by all that walk over the sets */

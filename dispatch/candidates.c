@@ -17,6 +17,7 @@ typedef struct request {
     const sattn_kernel *named;     /* for an op of it, or NULL */
     bool has_scores;
     int key_splits;
+    const sattn_kernel *packed_for; /* NULL: no weights, or not packed */
 } request;
 
 /* A kernel for an op of the recipe that is asked for by name, or NULL. */
@@ -65,6 +66,10 @@ static sattn_judged_recipe judge(const request *r, const sattn_recipe *recipe)
         judged.verdict = SATTN_RECIPE_NOT_NAMED;
     else if (recipe->computation == SATTN_COMPUTE_CHAIN && r->key_splits > 1)
         judged.verdict = SATTN_RECIPE_CANNOT_SPLIT;
+    else if (r->packed_for && recipe->kernels[r->packed_for->op] != r->packed_for) {
+        judged.kernel = r->packed_for;
+        judged.verdict = SATTN_RECIPE_NOT_PACKED;
+    }
     return judged;
 }
 
@@ -202,15 +207,8 @@ static sattn_status begin(sattn_recipe_list *list, request *r, sattn_plan *plan,
 sattn_status sattn_list_recipes(sattn_recipe_list *list, sattn_call call,
                                 const sattn_attention_args *args, const sattn_options *options)
 {
-    static const struct {
-        sattn_computation computation;
-        sattn_op op;
-    } singles[] = {[SATTN_CALL_ATTENTION] = {SATTN_COMPUTE_FUSED, SATTN_OP_fused},
-                   [SATTN_CALL_QK] = {SATTN_COMPUTE_QK, SATTN_OP_qk},
-                   [SATTN_CALL_SOFTMAX] = {SATTN_COMPUTE_SOFTMAX, SATTN_OP_softmax},
-                   [SATTN_CALL_AV] = {SATTN_COMPUTE_AV, SATTN_OP_av}};
     sattn_plan plan;
-    request r = {.computation = singles[call].computation};
+    request r = {.computation = sattn_call_computation(call)};
     sattn_status status = sattn_overrides_get(options, &list->overrides);
     if (status == SATTN_OK && call == SATTN_CALL_ATTENTION)
         status = sattn_choose_computation(args, options, &r.computation, &r.is_open);
@@ -218,7 +216,7 @@ sattn_status sattn_list_recipes(sattn_recipe_list *list, sattn_call call,
         status = begin(list, &r, &plan, args, options);
     if (status != SATTN_OK)
         return status;
-    add_single(list, &r, singles[call].op, singles[call].computation);
+    add_single(list, &r, sattn_call_op(call), sattn_call_computation(call));
     if (call == SATTN_CALL_ATTENTION) {
         add_splits(list, &r, &plan, options);
         add_chains(list, &r);
@@ -233,27 +231,34 @@ sattn_status sattn_list_recipes(sattn_recipe_list *list, sattn_call call,
     return SATTN_OK;
 }
 
-sattn_status sattn_list_array_recipes(sattn_recipe_list *list, sattn_op op, int64_t n,
-                                      const sattn_options *options)
+sattn_status sattn_list_apart_recipes(sattn_recipe_list *list, const sattn_shape_class *shape_class,
+                                      const sattn_kernel *packed_for, const sattn_options *options)
 {
-    const request r = {.overrides = &list->overrides, .computation = SATTN_COMPUTE_ARRAY};
-    sattn_recipe taken = {.computation = SATTN_COMPUTE_ARRAY}, first = taken;
+    const sattn_op op = sattn_call_op(shape_class->call);
+    const request r = {.overrides = &list->overrides,
+                       .computation = SATTN_COMPUTE_APART,
+                       .packed_for = packed_for};
+    sattn_recipe taken = {.computation = SATTN_COMPUTE_APART}, first = taken;
     sattn_status status = sattn_options_check(options);
+    list->phase = sattn_class_phase(shape_class);
     if (status == SATTN_OK)
         status = sattn_overrides_get(options, &list->overrides);
     if (status == SATTN_OK)
-        status = sattn_choose_array_kernel(op, n, &list->overrides, options, &taken.kernels[op],
-                                           &list->decision);
+        status =
+            sattn_choose_apart(shape_class, &list->overrides, &taken.kernels[op], &list->decision);
     if (status == SATTN_OK)
-        status = sattn_choose_kernel(op, SATTN_PHASE_PREFILL, &list->overrides, &first.kernels[op]);
+        status = sattn_choose_kernel(op, list->phase, &list->overrides, &first.kernels[op]);
     if (status != SATTN_OK)
         return status;
+    if (packed_for) {
+        first.kernels[op] = taken.kernels[op] = packed_for;
+        list->decision = SATTN_DECIDED_BY_WEIGHTS;
+    }
     list->n = 0;
     list->asked_splits = 0;
-    list->phase = SATTN_PHASE_PREFILL;
-    list->shape_class = sattn_class_of_array(op, n, sattn_threads_asked(options));
+    list->shape_class = *shape_class;
     add(list, &r, &first);
-    add_single(list, &r, op, SATTN_COMPUTE_ARRAY);
+    add_single(list, &r, op, SATTN_COMPUTE_APART);
     list->taken = add(list, &r, &taken);
     add_tried(list, &r);
     return SATTN_OK;
@@ -272,7 +277,7 @@ void sattn_recipe_reason(const sattn_recipe_list *list, size_t index, char text[
 {
     const sattn_judged_recipe *const item = &list->items[index];
     const char *const isa = list->overrides.isa;
-    const bool is_array = item->recipe.computation == SATTN_COMPUTE_ARRAY;
+    const bool has_phase = list->shape_class.phase != 0;
     char words[160];
     text[0] = '\0';
     switch (item->verdict) {
@@ -296,11 +301,14 @@ void sattn_recipe_reason(const sattn_recipe_list *list, size_t index, char text[
     case SATTN_RECIPE_CANNOT_SPLIT:
         snprintf(text, SATTN_REASON_TEXT, "key ranges are asked for, which a chain has not");
         break;
+    case SATTN_RECIPE_NOT_PACKED:
+        snprintf(text, SATTN_REASON_TEXT, "the weights are packed for %s", item->kernel->name);
+        break;
     case SATTN_RECIPE_ELIGIBLE:
         sattn_phases_print((unsigned)list->phase, words, sizeof words);
         if (!is_ranked(&item->recipe, list->phase))
             snprintf(text, SATTN_REASON_TEXT, "not ranked%s%s: taken only by name or by a profile",
-                     is_array ? "" : " for ", is_array ? "" : words);
+                     has_phase ? " for " : "", has_phase ? words : "");
         break;
     }
 }

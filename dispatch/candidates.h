@@ -16,6 +16,7 @@ typedef enum sattn_recipe_verdict {
     SATTN_RECIPE_OTHER_PLAN,   /* options ask for the other plan */
     SATTN_RECIPE_NO_SCORES,    /* only a chain returns scores */
     SATTN_RECIPE_CANNOT_SPLIT, /* options ask for key ranges, which a chain has not */
+    SATTN_RECIPE_NOT_PACKED,   /* the weights are packed for another kernel */
 } sattn_recipe_verdict;
 
 typedef struct sattn_judged_recipe {
@@ -45,9 +46,11 @@ typedef struct sattn_recipe_list {
 sattn_status sattn_list_recipes(sattn_recipe_list *list, sattn_call call,
                                 const sattn_attention_args *args, const sattn_options *options);
 
-/* The same of exp and tanh. */
-sattn_status sattn_list_array_recipes(sattn_recipe_list *list, sattn_op op, int64_t n,
-                                      const sattn_options *options);
+/* The same of a call of a class that is no attention and no step of one. `packed_for`: the kernel
+ * that its weights are packed for, which may run here; NULL: they are in place, or there are none.
+ */
+sattn_status sattn_list_apart_recipes(sattn_recipe_list *list, const sattn_shape_class *shape_class,
+                                      const sattn_kernel *packed_for, const sattn_options *options);
 
 /* Why a recipe cannot be taken, by the names of features and kernels; or, where it can, whether the
  * registry's order has it for such calls. "" : nothing stands against it. */

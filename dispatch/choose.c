@@ -189,20 +189,21 @@ sattn_status sattn_plan_choose(sattn_plan *plan, bool is_open, const sattn_overr
     return status;
 }
 
-sattn_status sattn_choose_array_kernel(sattn_op op, int64_t n, const sattn_overrides *overrides,
-                                       const sattn_options *options, const sattn_kernel **kernel,
-                                       sattn_decision *decision)
+sattn_status sattn_choose_apart(const sattn_shape_class *shape_class,
+                                const sattn_overrides *overrides, const sattn_kernel **kernel,
+                                sattn_decision *decision)
 {
     sattn_status status = SATTN_OK;
-    const sattn_shape_class shape_class = sattn_class_of_array(op, n, sattn_threads_asked(options));
-    const sattn_profile_entry *const entry = sattn_profiled_entry(overrides, &shape_class);
+    const sattn_op op = sattn_call_op(shape_class->call);
+    const sattn_phase phase = sattn_class_phase(shape_class);
+    const sattn_profile_entry *const entry = sattn_profiled_entry(overrides, shape_class);
     *decision = overrides->forced[op] ? SATTN_DECIDED_BY_NAME : judge_entry(overrides, entry);
     if (*decision == SATTN_DECIDED_BY_PROFILE)
         *kernel = entry->tried[entry->taken].recipe.kernels[op];
     else
-        status = sattn_choose_kernel(op, SATTN_PHASE_PREFILL, overrides, kernel);
+        status = sattn_choose_kernel(op, phase, overrides, kernel);
     if (overrides->log && status == SATTN_OK)
-        sattn_overrides_log(overrides, SATTN_PHASE_PREFILL, *kernel, *decision);
+        sattn_overrides_log(overrides, phase, *kernel, *decision);
     return status;
 }
 

@@ -23,10 +23,10 @@ int64_t sattn_plan_tile_rows(const sattn_plan *plan);
 /* Rows of each head, the last of a unit with n_q of them, that rest_kernel computes. */
 int64_t sattn_plan_rest_rows(const sattn_plan *plan, int64_t n_q);
 
-/* The kernel of exp or tanh for n numbers. */
-sattn_status sattn_choose_array_kernel(sattn_op op, int64_t n, const sattn_overrides *overrides,
-                                       const sattn_options *options, const sattn_kernel **kernel,
-                                       sattn_decision *decision);
+/* The kernel for a call of a class that is no attention and no step of one. */
+sattn_status sattn_choose_apart(const sattn_shape_class *shape_class,
+                                const sattn_overrides *overrides, const sattn_kernel **kernel,
+                                sattn_decision *decision);
 
 /* The kernel of one op that is asked for by name, else the first of the registry's order. */
 sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_overrides *overrides,

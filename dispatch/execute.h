@@ -21,6 +21,18 @@ void sattn_plan_execute(const sattn_plan *plan, const sattn_attention_args *args
 /* Of the caller's workspace, what a call that needs so many bytes uses. */
 sattn_workspace sattn_workspace_used(void *memory, size_t size, size_t needed);
 
+static inline sattn_workspace sattn_workspace_of(const sattn_options *options, size_t needed)
+{
+    return options ? sattn_workspace_used(options->workspace, options->workspace_size, needed)
+                   : (sattn_workspace){NULL, 0};
+}
+
+/* What a worker of a kernel needs, given the op's bound: whole cache lines. */
+static inline size_t sattn_scratch_size(const sattn_kernel *kernel, size_t bound)
+{
+    return (bound + kernel->extra_scratch + 63) & ~(size_t)63;
+}
+
 /* `run` gets that workspace, or an allocation if there is none. Refuses one that is too small. */
 sattn_status sattn_with_workspace(const sattn_workspace *used, size_t needed,
                                   void (*run)(void *context, unsigned char *workspace),

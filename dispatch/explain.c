@@ -2,12 +2,12 @@
  *
  * explain.c: tells how a choice comes about. It makes the choice itself and only describes it, so
  * that it cannot say anything but what a call does. */
-#include "dispatch/candidates.h"
+#include "dispatch/explain.h"
+
 #include "dispatch/choose.h"
 #include "dispatch/error.h"
 #include "dispatch/profile_own.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,8 +221,8 @@ static void tell_profile(explanation *e, const sattn_recipe_list *list,
              !is_given && own->profile ? own->problem : "");
 }
 
-static sattn_status tell(sattn_explanation **made, const sattn_recipe_list *list,
-                         const sattn_options *options)
+sattn_status sattn_explanation_make(sattn_explanation **made, const sattn_recipe_list *list,
+                                    const sattn_options *options)
 {
     const sattn_profile_entry *const entry =
         sattn_profiled_entry(&list->overrides, &list->shape_class);
@@ -246,66 +246,6 @@ static sattn_status tell(sattn_explanation **made, const sattn_recipe_list *list
                                   .is_tainted = entry && entry->is_tainted};
     *made = &e->made;
     return SATTN_OK;
-}
-
-static sattn_status begin(sattn_explanation **made)
-{
-    if (!made)
-        return sattn_fail(SATTN_ERR_ARGUMENT,
-                          "explanation is NULL: expected where to put the explanation");
-    *made = NULL;
-    return SATTN_OK;
-}
-
-static sattn_status explain_call(sattn_explanation **made, sattn_call call,
-                                 const sattn_attention_args *args, const sattn_options *options)
-{
-    sattn_recipe_list list;
-    sattn_status status = begin(made);
-    if (status == SATTN_OK)
-        status = sattn_list_recipes(&list, call, args, options);
-    return status == SATTN_OK ? tell(made, &list, options) : status;
-}
-
-static sattn_status explain_array(sattn_explanation **made, sattn_op op, int64_t n,
-                                  const sattn_options *options)
-{
-    sattn_recipe_list list;
-    sattn_status status = begin(made);
-    if (status == SATTN_OK && n < 0)
-        status = sattn_fail(SATTN_ERR_ARGUMENT, "n = %" PRId64 ": expected 0 or more", n);
-    if (status == SATTN_OK)
-        status = sattn_list_array_recipes(&list, op, n, options);
-    return status == SATTN_OK ? tell(made, &list, options) : status;
-}
-
-sattn_status sattn_explain(sattn_explanation **made, const sattn_attention_args *args,
-                           const sattn_options *options)
-{
-    return explain_call(made, SATTN_CALL_ATTENTION, args, options);
-}
-
-sattn_status sattn_explain_step(sattn_explanation **made, sattn_step step,
-                                const sattn_attention_args *args, const sattn_options *options)
-{
-    static const sattn_call calls[] = {[SATTN_STEP_QK] = SATTN_CALL_QK,
-                                       [SATTN_STEP_SOFTMAX] = SATTN_CALL_SOFTMAX,
-                                       [SATTN_STEP_AV] = SATTN_CALL_AV};
-    sattn_status status = begin(made);
-    if (status == SATTN_OK && ((int)step < 0 || (int)step > (int)SATTN_STEP_AV))
-        status =
-            sattn_fail(SATTN_ERR_ARGUMENT, "step = %d: expected a value of sattn_step", (int)step);
-    return status == SATTN_OK ? explain_call(made, calls[step], args, options) : status;
-}
-
-sattn_status sattn_explain_exp(sattn_explanation **made, int64_t n, const sattn_options *options)
-{
-    return explain_array(made, SATTN_OP_exp, n, options);
-}
-
-sattn_status sattn_explain_tanh(sattn_explanation **made, int64_t n, const sattn_options *options)
-{
-    return explain_array(made, SATTN_OP_tanh, n, options);
 }
 
 void sattn_explanation_destroy(sattn_explanation *made)

@@ -14,7 +14,7 @@ typedef enum sattn_computation {
     SATTN_COMPUTE_QK,
     SATTN_COMPUTE_SOFTMAX,
     SATTN_COMPUTE_AV,
-    SATTN_COMPUTE_ARRAY, /* exp, tanh: without such arguments, and so of no plan */
+    SATTN_COMPUTE_APART, /* exp to gru: not of such arguments, and so of no plan */
 } sattn_computation;
 
 static inline bool sattn_computes_attention(sattn_computation computation)

@@ -209,7 +209,7 @@ void sattn_overrides_log(const sattn_overrides *overrides, sattn_phase phase,
     if (atomic_fetch_or(&logged[chosen - rows], (unsigned)phase) & (unsigned)phase)
         return;
     char phase_name[64];
-    const bool has_phase = op != SATTN_OP_exp && op != SATTN_OP_tanh;
+    const bool has_phase = sattn_op_has_phases(op);
     const char *const path = overrides->profile ? sattn_profile_path(overrides->profile) : "";
     const sattn_selection selection = {op, phase, overrides->usable,
                                        overrides->forced[op] ? chosen->name : NULL};

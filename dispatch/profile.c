@@ -54,6 +54,8 @@ const char *sattn_decision_text(sattn_decision decision)
                "usable";
     case SATTN_DECIDED_UNFIT:
         return "the registry's order, since the profile's choice is not what options ask for";
+    case SATTN_DECIDED_BY_WEIGHTS:
+        return "the weights are packed for it";
     }
     return "unknown";
 }

@@ -60,6 +60,7 @@ typedef enum sattn_decision {
     SATTN_DECIDED_DEFAULT,       /* its choice is that order, for want of anything faster */
     SATTN_DECIDED_MISSING,       /* its choice needs features that are not usable */
     SATTN_DECIDED_UNFIT,         /* its choice is not of the plan, names or key ranges asked for */
+    SATTN_DECIDED_BY_WEIGHTS,    /* not that order: packed weights have their kernel */
 } sattn_decision;
 
 /* As a sentence. */

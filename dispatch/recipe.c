@@ -31,15 +31,9 @@ void sattn_recipe_print(const sattn_recipe *recipe, char kernels[SATTN_RECIPE_TE
 /* What a call is computed by under a plan of that name. */
 static bool computation_named(sattn_call call, const char *plan, sattn_computation *computation)
 {
-    static const sattn_computation single[SATTN_CALL_COUNT] = {
-        [SATTN_CALL_QK] = SATTN_COMPUTE_QK,
-        [SATTN_CALL_SOFTMAX] = SATTN_COMPUTE_SOFTMAX,
-        [SATTN_CALL_AV] = SATTN_COMPUTE_AV,
-        [SATTN_CALL_EXP] = SATTN_COMPUTE_ARRAY,
-        [SATTN_CALL_TANH] = SATTN_COMPUTE_ARRAY};
     const bool is_chain = strcmp(plan, "chain") == 0;
     if (call != SATTN_CALL_ATTENTION) {
-        *computation = single[call];
+        *computation = sattn_call_computation(call);
         return plan[0] == '\0';
     }
     *computation = is_chain ? SATTN_COMPUTE_CHAIN : SATTN_COMPUTE_FUSED;
@@ -67,16 +61,12 @@ static const sattn_kernel *next_kernel(const char **at, bool *is_known)
 bool sattn_recipe_parse(sattn_call call, const char *plan, const char *kernels, int key_splits,
                         sattn_recipe *recipe)
 {
-    static const sattn_op single[SATTN_CALL_COUNT] = {
-        [SATTN_CALL_ATTENTION] = SATTN_OP_fused, [SATTN_CALL_QK] = SATTN_OP_qk,
-        [SATTN_CALL_SOFTMAX] = SATTN_OP_softmax, [SATTN_CALL_AV] = SATTN_OP_av,
-        [SATTN_CALL_EXP] = SATTN_OP_exp,         [SATTN_CALL_TANH] = SATTN_OP_tanh};
     sattn_recipe r = {.key_splits = key_splits};
     bool is_known = true;
     if (!computation_named(call, plan, &r.computation))
         return false;
     const bool is_chain = r.computation == SATTN_COMPUTE_CHAIN;
-    const sattn_op first = is_chain ? SATTN_OP_qk : single[call];
+    const sattn_op first = is_chain ? SATTN_OP_qk : sattn_call_op(call);
     const sattn_op last = is_chain ? SATTN_OP_av : first;
     for (int op = (int)first; op <= (int)last; ++op) {
         r.kernels[op] = next_kernel(&kernels, &is_known);

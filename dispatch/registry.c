@@ -61,6 +61,26 @@ const char *sattn_op_name(sattn_op op)
     return op >= 0 && op < SATTN_OP_COUNT ? names[op] : "unknown";
 }
 
+bool sattn_op_takes_arrays(sattn_op op)
+{
+    return op == SATTN_OP_exp || op == SATTN_OP_tanh || op == SATTN_OP_sigmoid;
+}
+
+bool sattn_op_has_phases(sattn_op op)
+{
+    return !sattn_op_takes_arrays(op) && op != SATTN_OP_gru;
+}
+
+void sattn_kernel_run_array(const sattn_kernel *kernel, const sattn_array_args *args)
+{
+    if (kernel->op == SATTN_OP_exp)
+        kernel->fn.exp(args);
+    else if (kernel->op == SATTN_OP_tanh)
+        kernel->fn.tanh(args);
+    else
+        kernel->fn.sigmoid(args);
+}
+
 void sattn_phases_print(unsigned phases, char *text, size_t size)
 {
     snprintf(text, size, "%s%s%s%s%s", phases & SATTN_PHASE_PREFILL ? "prefill" : "",

@@ -79,6 +79,13 @@ const sattn_kernel *sattn_kernel_by_name(const char *name); /* NULL: no such row
 double sattn_kernel_stated_ulp(const sattn_kernel *kernel);
 
 const char *sattn_op_name(sattn_op op);
+/* exp, tanh, sigmoid: of sattn_array_args. */
+bool sattn_op_takes_arrays(sattn_op op);
+/* Whether rows tell its calls apart: all but functions of arrays and gru. */
+bool sattn_op_has_phases(sattn_op op);
+/* Runs a kernel of an op that takes arrays. */
+void sattn_kernel_run_array(const sattn_kernel *kernel, const sattn_array_args *args);
+
 /* Writes the names of the phases in `phases`, separated by spaces. */
 void sattn_phases_print(unsigned phases, char *text, size_t size);
 sattn_phase sattn_phase_of(int64_t n_group, int64_t n_q);

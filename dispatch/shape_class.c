@@ -33,22 +33,62 @@ static uint64_t count_rank(int count)
     return (uint64_t)(count <= COUNTED_EXACTLY ? count : COUNTED_EXACTLY + ceil_log2(count));
 }
 
-sattn_call sattn_call_of(sattn_computation computation, sattn_op op)
+/* Fields that the classes of a call have, by groups of calls. */
+enum {
+    OF_ATTENTION = 1,
+    OF_QK = 2,
+    OF_SOFTMAX = 4,
+    OF_AV = 8,
+    OF_ARRAYS = 16,
+    OF_ADDITIVE = 32,
+    OF_LINEAR = 64,
+    OF_STEPS = OF_ATTENTION | OF_QK | OF_SOFTMAX | OF_AV,
+    OF_ROWS = OF_STEPS | OF_ADDITIVE | OF_LINEAR,
+};
+
+static const struct {
+    const char *name;
+    sattn_op op;
+    sattn_computation computation;
+    unsigned group;
+} calls[SATTN_CALL_COUNT] = {
+    [SATTN_CALL_ATTENTION] = {"attention", SATTN_OP_fused, SATTN_COMPUTE_FUSED, OF_ATTENTION},
+    [SATTN_CALL_QK] = {"qk", SATTN_OP_qk, SATTN_COMPUTE_QK, OF_QK},
+    [SATTN_CALL_SOFTMAX] = {"softmax", SATTN_OP_softmax, SATTN_COMPUTE_SOFTMAX, OF_SOFTMAX},
+    [SATTN_CALL_AV] = {"av", SATTN_OP_av, SATTN_COMPUTE_AV, OF_AV},
+    [SATTN_CALL_EXP] = {"exp", SATTN_OP_exp, SATTN_COMPUTE_APART, OF_ARRAYS},
+    [SATTN_CALL_TANH] = {"tanh", SATTN_OP_tanh, SATTN_COMPUTE_APART, OF_ARRAYS},
+    [SATTN_CALL_SIGMOID] = {"sigmoid", SATTN_OP_sigmoid, SATTN_COMPUTE_APART, OF_ARRAYS},
+    [SATTN_CALL_ADDITIVE] = {"additive", SATTN_OP_additive, SATTN_COMPUTE_APART, OF_ADDITIVE},
+    [SATTN_CALL_LINEAR] = {"linear", SATTN_OP_linear, SATTN_COMPUTE_APART, OF_LINEAR},
+    [SATTN_CALL_GRU] = {"gru", SATTN_OP_gru, SATTN_COMPUTE_APART, OF_ARRAYS},
+};
+
+sattn_call sattn_call_of_op(sattn_op op)
 {
-    switch (computation) {
-    case SATTN_COMPUTE_FUSED:
-    case SATTN_COMPUTE_CHAIN:
-        return SATTN_CALL_ATTENTION;
-    case SATTN_COMPUTE_QK:
-        return SATTN_CALL_QK;
-    case SATTN_COMPUTE_SOFTMAX:
-        return SATTN_CALL_SOFTMAX;
-    case SATTN_COMPUTE_AV:
-        return SATTN_CALL_AV;
-    case SATTN_COMPUTE_ARRAY:
-        break;
-    }
-    return op == SATTN_OP_exp ? SATTN_CALL_EXP : SATTN_CALL_TANH;
+    int call = 0;
+    while (call + 1 < SATTN_CALL_COUNT && calls[call].op != op)
+        ++call;
+    return (sattn_call)call;
+}
+
+sattn_op sattn_call_op(sattn_call call)
+{
+    return calls[call].op;
+}
+
+sattn_computation sattn_call_computation(sattn_call call)
+{
+    return calls[call].computation;
+}
+
+/* What a computation of an attention or a step of it is called by. */
+static sattn_call call_of(sattn_computation computation)
+{
+    int call = 0;
+    while (call < SATTN_CALL_EXP && calls[call].computation != computation)
+        ++call;
+    return call < SATTN_CALL_EXP ? (sattn_call)call : SATTN_CALL_ATTENTION; /* a chain */
 }
 
 sattn_mask_class sattn_mask_class_of(const sattn_attention_args *a, sattn_computation computation)
@@ -66,7 +106,7 @@ sattn_mask_class sattn_mask_class_of(const sattn_attention_args *a, sattn_comput
 sattn_shape_class sattn_class_of(const sattn_attention_args *a, sattn_computation computation,
                                  int threads)
 {
-    const sattn_call call = sattn_call_of(computation, SATTN_OP_COUNT);
+    const sattn_call call = call_of(computation);
     const bool has_k = call == SATTN_CALL_ATTENTION || call == SATTN_CALL_QK;
     const bool has_v = call == SATTN_CALL_ATTENTION || call == SATTN_CALL_AV;
     const int64_t n_group = sattn_group_of(a);
@@ -90,8 +130,31 @@ sattn_shape_class sattn_class_of(const sattn_attention_args *a, sattn_computatio
 
 sattn_shape_class sattn_class_of_array(sattn_op op, int64_t n, int threads)
 {
-    return (sattn_shape_class){.call = sattn_call_of(SATTN_COMPUTE_ARRAY, op),
-                               .keys_log2 = ceil_log2(n),
+    return (sattn_shape_class){
+        .call = sattn_call_of_op(op), .keys_log2 = ceil_log2(n), .threads = count_class(threads)};
+}
+
+sattn_shape_class sattn_class_of_additive(int64_t n_q, int64_t n_k, int64_t d, bool is_strided,
+                                          int threads)
+{
+    return (sattn_shape_class){.call = SATTN_CALL_ADDITIVE,
+                               .phase = sattn_phase_of(1, n_q),
+                               .rows_log2 = ceil_log2(n_q),
+                               .keys_log2 = ceil_log2(n_k),
+                               .d_log2 = ceil_log2(d),
+                               .is_strided = is_strided,
+                               .threads = count_class(threads)};
+}
+
+sattn_shape_class sattn_class_of_linear(int64_t n_rows, int64_t n_out, int64_t n_in, bool is_packed,
+                                        int threads)
+{
+    return (sattn_shape_class){.call = SATTN_CALL_LINEAR,
+                               .phase = sattn_phase_of(1, n_rows),
+                               .rows_log2 = ceil_log2(n_rows),
+                               .keys_log2 = ceil_log2(n_out),
+                               .d_log2 = ceil_log2(n_in),
+                               .is_packed = is_packed,
                                .threads = count_class(threads)};
 }
 
@@ -106,46 +169,43 @@ uint64_t sattn_class_key(const sattn_shape_class *c)
     key = key << 6 | count_rank(c->group);
     key = key << 2 | (uint64_t)c->mask;
     key = key << 1 | (uint64_t)c->is_strided;
+    key = key << 1 | (uint64_t)c->is_packed;
     return key << 6 | count_rank(c->threads);
 }
 
 /* ---- text */
 
-typedef enum field_kind { IS_PHASE, IS_LOG2, IS_COUNT, IS_MASK, IS_STRIDED } field_kind;
-
-enum { OF_ATTENTION = 1, OF_QK = 2, OF_SOFTMAX = 4, OF_AV = 8, OF_ARRAYS = 16, OF_STEPS = 15 };
+typedef enum field_kind { IS_PHASE, IS_LOG2, IS_COUNT, IS_MASK, IS_STRIDED, IS_PACKED } field_kind;
 
 static const struct {
     field_kind kind;
-    unsigned calls;
+    unsigned groups;
     const char *name;
     size_t at; /* of an int in the struct, where the field is a number */
 } fields[] = {
-    {IS_PHASE, OF_STEPS, " ", 0},
-    {IS_LOG2, OF_STEPS, " rows<=", offsetof(sattn_shape_class, rows_log2)},
-    {IS_LOG2, OF_STEPS, " keys<=", offsetof(sattn_shape_class, keys_log2)},
+    {IS_PHASE, OF_ROWS, " ", 0},
+    {IS_LOG2, OF_ROWS, " rows<=", offsetof(sattn_shape_class, rows_log2)},
+    {IS_LOG2, OF_STEPS | OF_ADDITIVE, " keys<=", offsetof(sattn_shape_class, keys_log2)},
+    {IS_LOG2, OF_LINEAR, " outputs<=", offsetof(sattn_shape_class, keys_log2)},
     {IS_LOG2, OF_ARRAYS, " n<=", offsetof(sattn_shape_class, keys_log2)},
-    {IS_LOG2, OF_ATTENTION | OF_QK, " d<=", offsetof(sattn_shape_class, d_log2)},
+    {IS_LOG2, OF_ATTENTION | OF_QK | OF_ADDITIVE, " d<=", offsetof(sattn_shape_class, d_log2)},
+    {IS_LOG2, OF_LINEAR, " inputs<=", offsetof(sattn_shape_class, d_log2)},
     {IS_LOG2, OF_ATTENTION | OF_AV, " d_v<=", offsetof(sattn_shape_class, d_v_log2)},
     {IS_COUNT, OF_STEPS, " group=", offsetof(sattn_shape_class, group)},
     {IS_MASK, OF_ATTENTION | OF_SOFTMAX | OF_AV, " ", 0},
-    {IS_STRIDED, OF_ATTENTION | OF_QK | OF_AV, " ", 0},
-    {IS_COUNT, OF_STEPS | OF_ARRAYS, " threads=", offsetof(sattn_shape_class, threads)},
+    {IS_STRIDED, OF_ATTENTION | OF_QK | OF_AV | OF_ADDITIVE, " ", 0},
+    {IS_PACKED, OF_LINEAR, " ", 0},
+    {IS_COUNT, OF_ROWS | OF_ARRAYS, " threads=", offsetof(sattn_shape_class, threads)},
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
-static const char *const call_names[SATTN_CALL_COUNT] = {[SATTN_CALL_ATTENTION] = "attention",
-                                                         [SATTN_CALL_QK] = "qk",
-                                                         [SATTN_CALL_SOFTMAX] = "softmax",
-                                                         [SATTN_CALL_AV] = "av",
-                                                         [SATTN_CALL_EXP] = "exp",
-                                                         [SATTN_CALL_TANH] = "tanh"};
 static const char *const mask_names[SATTN_MASK_CLASS_COUNT] = {[SATTN_MASKED_BY_NOTHING] =
                                                                    "unmasked",
                                                                [SATTN_MASKED_BY_CAUSAL] = "causal",
                                                                [SATTN_MASKED_BY_WINDOW] = "window",
                                                                [SATTN_MASKED_BY_MASK] = "mask"};
 static const char *const stride_names[2] = {"dense", "strided"};
+static const char *const packing_names[2] = {"in-place", "packed"};
 static const char *const phase_names[SATTN_PHASE_DECODE + 1] = {[SATTN_PHASE_PREFILL] = "prefill",
                                                                 [SATTN_PHASE_FEW_QUERY] =
                                                                     "few-query",
@@ -153,20 +213,20 @@ static const char *const phase_names[SATTN_PHASE_DECODE + 1] = {[SATTN_PHASE_PRE
 
 static bool has_field(sattn_call call, int field)
 {
-    const unsigned bit = call >= SATTN_CALL_EXP ? OF_ARRAYS : 1u << (unsigned)call;
-    return (fields[field].calls & bit) != 0;
+    return (fields[field].groups & calls[call].group) != 0;
 }
 
 static const char *word_of(const sattn_shape_class *c, field_kind kind)
 {
-    return kind == IS_PHASE  ? phase_names[c->phase]
-           : kind == IS_MASK ? mask_names[c->mask]
-                             : stride_names[c->is_strided];
+    return kind == IS_PHASE    ? phase_names[c->phase]
+           : kind == IS_MASK   ? mask_names[c->mask]
+           : kind == IS_PACKED ? packing_names[c->is_packed]
+                               : stride_names[c->is_strided];
 }
 
 void sattn_class_print(const sattn_shape_class *c, char text[SATTN_CLASS_TEXT])
 {
-    int used = snprintf(text, SATTN_CLASS_TEXT, "%s", call_names[c->call]);
+    int used = snprintf(text, SATTN_CLASS_TEXT, "%s", calls[c->call].name);
     for (int i = 0; i < FIELDS; ++i) {
         if (!has_field(c->call, i))
             continue;
@@ -242,6 +302,10 @@ static bool take_field(const char **text, int field, sattn_shape_class *c)
         number = take_word(text, stride_names, 2);
         c->is_strided = number == 1;
         break;
+    case IS_PACKED:
+        number = take_word(text, packing_names, 2);
+        c->is_packed = number == 1;
+        break;
     case IS_LOG2:
     case IS_COUNT:
         if (!take_number(text, fields[field].kind, &number))
@@ -257,7 +321,10 @@ bool sattn_class_parse(const char *text, sattn_shape_class *shape_class)
     char again[SATTN_CLASS_TEXT];
     const char *at = text;
     sattn_shape_class c = {0};
-    const int call = take_word(&at, call_names, SATTN_CALL_COUNT);
+    const char *names[SATTN_CALL_COUNT];
+    for (int i = 0; i < SATTN_CALL_COUNT; ++i)
+        names[i] = calls[i].name;
+    const int call = take_word(&at, names, SATTN_CALL_COUNT);
     bool is_legal = call >= 0;
     c.call = is_legal ? (sattn_call)call : SATTN_CALL_ATTENTION;
     for (int i = 0; is_legal && i < FIELDS; ++i)

@@ -18,10 +18,17 @@ typedef enum sattn_call {
     SATTN_CALL_AV,
     SATTN_CALL_EXP,
     SATTN_CALL_TANH,
+    SATTN_CALL_SIGMOID,
+    SATTN_CALL_ADDITIVE,
+    SATTN_CALL_LINEAR,
+    SATTN_CALL_GRU,
     SATTN_CALL_COUNT
 } sattn_call;
 
-sattn_call sattn_call_of(sattn_computation computation, sattn_op op); /* the op of an array */
+/* The call of an op, and what it is computed by: of an attention the fused op. */
+sattn_call sattn_call_of_op(sattn_op op);
+sattn_op sattn_call_op(sattn_call call);
+sattn_computation sattn_call_computation(sattn_call call);
 
 /* What hides keys, the dearest of what a call has. */
 typedef enum sattn_mask_class {
@@ -32,7 +39,8 @@ typedef enum sattn_mask_class {
     SATTN_MASK_CLASS_COUNT
 } sattn_mask_class;
 
-/* Fields that a call does not look at are 0. Of an array only keys_log2, of its length, counts. */
+/* Fields that a call does not look at are 0. Of an array only keys_log2, of its length, counts. Of
+ * a linear call, rows are those of X, keys its outputs and d its inputs. */
 typedef struct sattn_shape_class {
     sattn_call call;
     sattn_phase phase; /* by rows alone (sattn_phase_of); 0 of arrays */
@@ -43,6 +51,7 @@ typedef struct sattn_shape_class {
     int group; /* query heads to a KV head; above 8 its power of two above */
     sattn_mask_class mask;
     bool is_strided; /* rows of K or V do not follow one another */
+    bool is_packed;  /* weights are packed for a kernel */
     int threads;     /* that the options allow; above 8 the power of two above */
 } sattn_shape_class;
 
@@ -52,13 +61,24 @@ sattn_mask_class sattn_mask_class_of(const sattn_attention_args *args,
                                      sattn_computation computation);
 sattn_shape_class sattn_class_of(const sattn_attention_args *args, sattn_computation computation,
                                  int threads);
-sattn_shape_class sattn_class_of_array(sattn_op op, int64_t n, int threads);
+sattn_shape_class sattn_class_of_array(sattn_op op, int64_t n, int threads); /* of gru too */
+sattn_shape_class sattn_class_of_additive(int64_t n_q, int64_t n_k, int64_t d, bool is_strided,
+                                          int threads);
+sattn_shape_class sattn_class_of_linear(int64_t n_rows, int64_t n_out, int64_t n_in, bool is_packed,
+                                        int threads);
+
+/* The phase that the registry's order is asked for: of arrays, which have none, any. */
+static inline sattn_phase sattn_class_phase(const sattn_shape_class *shape_class)
+{
+    return shape_class->phase ? shape_class->phase : SATTN_PHASE_PREFILL;
+}
 
 /* Different for different classes, never 0. */
 uint64_t sattn_class_key(const sattn_shape_class *shape_class);
 
-/* "attention few-query rows<=16 keys<=512 d<=64 d_v<=64 group=1 causal dense threads=1": for
- * people, and the key in a profile. */
+/* "attention few-query rows<=16 keys<=512 d<=64 d_v<=64 group=1 causal dense threads=1", "linear
+ * decode rows<=1 outputs<=2048 inputs<=512 packed threads=1": for people, and the key in a profile.
+ */
 enum { SATTN_CLASS_TEXT = 192 };
 void sattn_class_print(const sattn_shape_class *shape_class, char text[SATTN_CLASS_TEXT]);
 /* Takes what sattn_class_print wrote and nothing else: false of any other text. */

@@ -38,7 +38,7 @@ double sattn_work_of(const sattn_attention_args *a, sattn_computation computatio
         return queries * seen * SATTN_WORK_PER_EXP;
     case SATTN_COMPUTE_AV:
         return queries * seen * d_v + kv * d_v;
-    case SATTN_COMPUTE_ARRAY:
+    case SATTN_COMPUTE_APART:
         break;
     }
     return 0;
@@ -121,4 +121,38 @@ int64_t sattn_chosen_splits(double n_blocks, double n_keys, int threads)
         }
     }
     return best;
+}
+
+/* The extent of a block where so many tiles are to be shared among n_blocks blocks. */
+static int64_t block_extent(int64_t extent, int64_t tile, int64_t n_blocks)
+{
+    const int64_t tiles = (extent + tile - 1) / tile;
+    const int64_t per_block = (tiles + n_blocks - 1) / n_blocks;
+    return per_block > 0 ? per_block * tile : tile;
+}
+
+sattn_grid sattn_grid_cut(int64_t n_rows, int64_t tile_rows, int64_t n_columns,
+                          int64_t tile_columns, int64_t n_blocks)
+{
+    const bool cuts_rows = n_rows / tile_rows >= n_blocks;
+    sattn_grid grid = {.block_rows = block_extent(n_rows, tile_rows, cuts_rows ? n_blocks : 1),
+                       .block_columns =
+                           block_extent(n_columns, tile_columns, cuts_rows ? 1 : n_blocks)};
+    grid.n_row_blocks = (n_rows + grid.block_rows - 1) / grid.block_rows;
+    grid.n_column_blocks = (n_columns + grid.block_columns - 1) / grid.block_columns;
+    return grid;
+}
+
+static int64_t end_of(int64_t begin, int64_t extent, int64_t most)
+{
+    return most - begin < extent ? most : begin + extent;
+}
+
+sattn_grid_block sattn_grid_block_of(const sattn_grid *grid, int64_t n_rows, int64_t n_columns,
+                                     int64_t index)
+{
+    const int64_t i0 = index / grid->n_column_blocks * grid->block_rows;
+    const int64_t j0 = index % grid->n_column_blocks * grid->block_columns;
+    return (sattn_grid_block){i0, end_of(i0, grid->block_rows, n_rows), j0,
+                              end_of(j0, grid->block_columns, n_columns)};
 }

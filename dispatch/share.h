@@ -18,6 +18,7 @@ enum {
     SATTN_BLOCKS_PER_THREAD = 12, /* too few: less than so many for each thread */
     SATTN_SPLIT_KEYS_MIN = 512,   /* keys in a range, where their number is chosen */
     SATTN_ARRAY_CHUNK = 1 << 14,  /* elements of an array to a task */
+    SATTN_GRID_BLOCKS = 4,        /* of a grid, to each thread */
     SATTN_REST_TILES_MAX = 16,    /* of a unit; with more, its last rows hardly count */
     SATTN_FILLING_ROWS_MIN = 9,   /* fewer rows of a unit never make it a prefill */
 };
@@ -63,6 +64,25 @@ sattn_phase sattn_fused_phase(int64_t n_group, int64_t n_q, int64_t tile_rows, i
 /* Ranges for the keys of n_blocks blocks so that all threads have work; 1 where that is so anyway,
  * or where ranges of n_keys keys would be too short. */
 int64_t sattn_chosen_splits(double n_blocks, double n_keys, int threads);
+
+/* A grid of rows and columns, cut into blocks along one of the two. */
+typedef struct sattn_grid {
+    int64_t block_rows, block_columns; /* at least 1; the last block of an axis may have fewer */
+    int64_t n_row_blocks, n_column_blocks;
+} sattn_grid;
+
+/* About `n_blocks` blocks of whole tiles, or fewer: of rows where there are tiles of them enough,
+ * else of columns. */
+sattn_grid sattn_grid_cut(int64_t n_rows, int64_t tile_rows, int64_t n_columns,
+                          int64_t tile_columns, int64_t n_blocks);
+
+/* A block of a grid: rows [i0, i1) and columns [j0, j1). */
+typedef struct sattn_grid_block {
+    int64_t i0, i1, j0, j1;
+} sattn_grid_block;
+
+sattn_grid_block sattn_grid_block_of(const sattn_grid *grid, int64_t n_rows, int64_t n_columns,
+                                     int64_t index);
 
 /* Keys that a row of the call sees on average, as sattn_work_of counts them. */
 double sattn_keys_per_row(const sattn_attention_args *args);

@@ -240,11 +240,115 @@ typedef enum sattn_step { SATTN_STEP_QK = 0, SATTN_STEP_SOFTMAX, SATTN_STEP_AV }
 SATTN_API sattn_status sattn_step_workspace_size(sattn_step step, const sattn_attention_args *args,
                                                  const sattn_options *options, size_t *size);
 
-/* y[i] = exp(x[i]), tanh(x[i]) for n numbers; y may be exactly x. They need no workspace. Errors in
- * ULP per kernel: docs/numerics.md. */
+/* y[i] = exp(x[i]), tanh(x[i]), 1 / (1 + exp(-x[i])) for n numbers; y may be exactly x. They need
+ * no workspace. Errors in ULP per kernel: docs/numerics.md. */
 SATTN_API sattn_status sattn_exp(const float *x, float *y, int64_t n, const sattn_options *options);
 SATTN_API sattn_status sattn_tanh(const float *x, float *y, int64_t n,
                                   const sattn_options *options);
+SATTN_API sattn_status sattn_sigmoid(const float *x, float *y, int64_t n,
+                                     const sattn_options *options);
+
+/* scores[b, i, j] = v . tanh(q[b, i] + k[b, j]): additive alignment (Bahdanau, Cho & Bengio 2015,
+ * appendix A.1.2) with its projections done, q = W s + b of decoder states s and k = U h of encoder
+ * states h. The tensors have no heads: stride_h is not looked at. batch, n_q or n_k of 0 compute
+ * nothing; d is 1 or more. */
+typedef struct sattn_alignment_args {
+    int64_t batch, n_q, n_k, d;
+    sattn_view q;             /* [batch, n_q, d] */
+    sattn_view k;             /* [batch, n_k, d] */
+    const float *v;           /* [d] */
+    sattn_mut_view scores;    /* [batch, n_q, n_k]; -inf from n_k_valid[b] on */
+    const int64_t *n_k_valid; /* [batch], each in [0, n_k]; NULL = n_k. Keys beyond are never read.
+                               */
+} sattn_alignment_args;
+
+SATTN_API sattn_status sattn_additive(const sattn_alignment_args *args,
+                                      const sattn_options *options);
+
+/* Bytes of workspace that sattn_additive needs; data, v and n_k_valid may be NULL. */
+SATTN_API sattn_status sattn_additive_workspace_size(const sattn_alignment_args *args,
+                                                     const sattn_options *options, size_t *size);
+
+/* Weights of a linear map, y = W x + b. */
+typedef struct sattn_linear_weights {
+    int64_t n_in, n_out; /* features of x, 1 or more, and of y */
+    sattn_view w;        /* [n_out, n_in], as in PyTorch's nn.Linear; only stride_t counts */
+    const float *bias;   /* [n_out]; NULL = 0 */
+    const void *packed; /* what sattn_linear_pack made of w, which is then not looked at; or NULL */
+} sattn_linear_weights;
+
+/* What they are applied to; of the strides only stride_t counts. */
+typedef struct sattn_linear_rows {
+    int64_t n_rows;   /* 0: nothing is computed */
+    sattn_view x;     /* [n_rows, n_in] */
+    sattn_mut_view y; /* [n_rows, n_out] */
+    bool adds;        /* what is computed is added to what y holds */
+} sattn_linear_rows;
+
+/* Y = X W^T + b, or Y += X W^T + b. Packed weights are multiplied by the kernel that they were
+ * packed for, with the same bits as by that kernel in place; where it cannot run, or another is
+ * asked for by name, the call is refused, and the message names both. */
+SATTN_API sattn_status sattn_linear(const sattn_linear_weights *weights,
+                                    const sattn_linear_rows *rows, const sattn_options *options);
+
+/* Bytes of workspace that sattn_linear needs for so many rows. w.data and bias may be NULL; of
+ * packed weights the tag is read. */
+SATTN_API sattn_status sattn_linear_workspace_size(const sattn_linear_weights *weights,
+                                                   int64_t n_rows, const sattn_options *options,
+                                                   size_t *size);
+
+/* Copies w, in the order in which a kernel reads it, into `packed`: 64-byte aligned memory of the
+ * caller's, of as many bytes as sattn_linear_pack_size says. The kernel is the one that such a call
+ * with so many rows would run; other numbers of rows are legal too. A pack is good for this build
+ * of the library and does not hold the bias. weights->packed is not looked at. */
+SATTN_API sattn_status sattn_linear_pack(const sattn_linear_weights *weights, int64_t n_rows,
+                                         const sattn_options *options, void *packed, size_t size);
+SATTN_API sattn_status sattn_linear_pack_size(const sattn_linear_weights *weights, int64_t n_rows,
+                                              const sattn_options *options, size_t *size);
+
+/* Gated recurrent units (Cho et al. 2014) from their projections, the reset gate on the projected
+ * state as in PyTorch's nn.GRU: with x_r, x_z, x_n the parts of gates_x and h_r, h_z, h_n those of
+ * gates_h,
+ *
+ *   r = sigmoid(x_r + h_r)  z = sigmoid(x_z + h_z)  n = tanh(x_n + r h_n)  next = n + z (h - n) */
+typedef struct sattn_gate_args {
+    int64_t n_rows, n_hidden;    /* 0: nothing is computed */
+    sattn_view gates_x, gates_h; /* [n_rows, 3 n_hidden]; only stride_t counts */
+    sattn_view h;                /* [n_rows, n_hidden] */
+    sattn_mut_view next;         /* [n_rows, n_hidden]; may be exactly h, with equal strides */
+} sattn_gate_args;
+
+/* Needs no workspace. */
+SATTN_API sattn_status sattn_gru(const sattn_gate_args *args, const sattn_options *options);
+
+/* Weights of a recurrent cell: of its input [m n_hidden, n_in] and of its state
+ * [m n_hidden, n_hidden], with m = 3 parts of a GRU in the order r, z, n, and 1 of a tanh RNN, as
+ * in PyTorch's nn.GRUCell and nn.RNNCell. */
+typedef struct sattn_cell_weights {
+    sattn_linear_weights input, hidden;
+} sattn_cell_weights;
+
+/* A step of so many independent sequences. */
+typedef struct sattn_cell_rows {
+    int64_t n_rows;      /* 0: nothing is computed */
+    sattn_view x;        /* [n_rows, input.n_in]; only stride_t counts */
+    sattn_view h;        /* [n_rows, hidden.n_in] */
+    sattn_mut_view next; /* [n_rows, hidden.n_in]; may be exactly h, with equal strides */
+} sattn_cell_rows;
+
+/* next = sattn_gru of W_i x + b_i and W_h h + b_h, and next = tanh(W_i x + b_i + W_h h + b_h). */
+SATTN_API sattn_status sattn_gru_cell(const sattn_cell_weights *weights,
+                                      const sattn_cell_rows *rows, const sattn_options *options);
+SATTN_API sattn_status sattn_rnn_cell(const sattn_cell_weights *weights,
+                                      const sattn_cell_rows *rows, const sattn_options *options);
+
+/* Bytes of workspace for a step of so many rows; pointers as for sattn_linear_workspace_size. */
+SATTN_API sattn_status sattn_gru_cell_workspace_size(const sattn_cell_weights *weights,
+                                                     int64_t n_rows, const sattn_options *options,
+                                                     size_t *size);
+SATTN_API sattn_status sattn_rnn_cell_workspace_size(const sattn_cell_weights *weights,
+                                                     int64_t n_rows, const sattn_options *options,
+                                                     size_t *size);
 
 /* A checked shape with its kernels chosen, made once and run many times with new pointers. */
 typedef struct sattn_plan sattn_plan;
@@ -344,6 +448,20 @@ SATTN_API sattn_status sattn_explain_exp(sattn_explanation **explanation, int64_
                                          const sattn_options *options);
 SATTN_API sattn_status sattn_explain_tanh(sattn_explanation **explanation, int64_t n,
                                           const sattn_options *options);
+SATTN_API sattn_status sattn_explain_sigmoid(sattn_explanation **explanation, int64_t n,
+                                             const sattn_options *options);
+SATTN_API sattn_status sattn_explain_additive(sattn_explanation **explanation,
+                                              const sattn_alignment_args *args,
+                                              const sattn_options *options);
+SATTN_API sattn_status sattn_explain_linear(sattn_explanation **explanation,
+                                            const sattn_linear_weights *weights, int64_t n_rows,
+                                            const sattn_options *options);
+/* The same of sattn_linear_pack: which kernel it packs for. */
+SATTN_API sattn_status sattn_explain_linear_pack(sattn_explanation **explanation,
+                                                 const sattn_linear_weights *weights,
+                                                 int64_t n_rows, const sattn_options *options);
+SATTN_API sattn_status sattn_explain_gru(sattn_explanation **explanation, int64_t n_rows,
+                                         int64_t n_hidden, const sattn_options *options);
 SATTN_API void sattn_explanation_destroy(sattn_explanation *explanation);
 
 /* One row of the registry. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * steps.c: the public entry points of the steps of attention, and of exp and tanh. */
+ * steps.c: the public entry points of the steps of attention, and of exp, tanh and sigmoid. */
 #include "dispatch/choose.h"
 #include "dispatch/error.h"
 #include "dispatch/execute.h"
@@ -95,10 +95,7 @@ static void run_chunk(void *context, int64_t index, int worker)
                                    .y = call->y + first,
                                    .n = left < SATTN_ARRAY_CHUNK ? left : SATTN_ARRAY_CHUNK};
     (void)worker;
-    if (call->kernel->op == SATTN_OP_exp)
-        call->kernel->fn.exp(&args);
-    else
-        call->kernel->fn.tanh(&args);
+    sattn_kernel_run_array(call->kernel, &args);
 }
 
 static sattn_status run_array(sattn_op op, const float *x, float *y, int64_t n,
@@ -112,12 +109,13 @@ static sattn_status run_array(sattn_op op, const float *x, float *y, int64_t n,
         status = sattn_options_check(options);
     if (status == SATTN_OK)
         status = sattn_overrides_get(options, &overrides);
+    const int asked = sattn_threads_asked(options);
+    const sattn_shape_class shape_class = sattn_class_of_array(op, n, asked);
     if (status == SATTN_OK)
-        status = sattn_choose_array_kernel(op, n, &overrides, options, &call.kernel, &decision);
+        status = sattn_choose_apart(&shape_class, &overrides, &call.kernel, &decision);
     if (status != SATTN_OK || n == 0)
         return status;
-    const int threads =
-        sattn_threads_for((double)n * SATTN_WORK_PER_EXP, sattn_threads_asked(options));
+    const int threads = sattn_threads_for((double)n * SATTN_WORK_PER_EXP, asked);
     sattn_team_run(threads, (n - 1) / SATTN_ARRAY_CHUNK + 1, run_chunk, &call);
     return SATTN_OK;
 }
@@ -130,4 +128,9 @@ sattn_status sattn_exp(const float *x, float *y, int64_t n, const sattn_options 
 sattn_status sattn_tanh(const float *x, float *y, int64_t n, const sattn_options *options)
 {
     return run_array(SATTN_OP_tanh, x, y, n, options);
+}
+
+sattn_status sattn_sigmoid(const float *x, float *y, int64_t n, const sattn_options *options)
+{
+    return run_array(SATTN_OP_sigmoid, x, y, n, options);
 }

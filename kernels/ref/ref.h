@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * ref.h: the oracle, one query row of attention in double precision, whole and in its steps.
+ * ref.h: the oracle, one query row of attention in double precision, whole and in its steps, and
+ * the operations around it.
  *
  * It says what is right, so it is written to be read and shares nothing with the kernels: no tiles,
  * no online softmax, no vector code. It covers all of what the public call can ask of one row. */
@@ -91,6 +92,26 @@ sattn_ref_softmax sattn_ref_softmax_of(const sattn_ref_scores *row);
 enum { SATTN_REF_COLUMNS = 64 };
 void sattn_ref_average(const sattn_ref_scores *row, const float *v, int64_t v_stride, int n,
                        double *o, double *magnitude);
+
+/* One output of a linear map, x . w + *bias + *added_to; each of the last two may be NULL. *size
+ * gets the sum of the sizes of all terms, sum_k |x_k w_k| + |*bias| + |*added_to|. */
+double sattn_ref_linear(const float *x, const float *w, int64_t n_in, const float *bias,
+                        const float *added_to, double *size);
+
+/* The additive score of one query and one key: v . tanh(q + k). *size gets
+ * sum_x |v_x tanh(q_x + k_x)|. */
+double sattn_ref_additive(const float *q, const float *k, const float *v, int64_t d, double *size);
+
+/* One element of a GRU step (contract.h, gru), and the numbers on its way. */
+typedef struct sattn_ref_gru_element {
+    double reset_sum, update_sum, candidate_sum; /* what sigmoid, sigmoid and tanh are taken of */
+    double reset, update, candidate;             /* r, z, n */
+    double y;
+} sattn_ref_gru_element;
+
+/* gates_x and gates_h are the element's own three numbers, in the order r, z, n. A gate too small
+ * for f32 is 0, so that its product with an infinity is a NaN, as in a kernel. */
+sattn_ref_gru_element sattn_ref_gru(const float gates_x[3], const float gates_h[3], float h);
 
 /* Whether the row's mask lets key j, of [key_begin, key_end), through. */
 static inline bool sattn_ref_is_visible(const sattn_ref_row_args *args, int64_t j)

@@ -9,36 +9,12 @@
  *
  * The steps on their own are the same passes over what the step before left, as floats.
  *
- * Products of two floats are exact in double. Sums carry their rounding error along (Neumaier 1974;
- * here without his branch, by Knuth's TwoSum, algorithm 3.1 of Ogita, Rump & Oishi 2005), so rows
- * of any length stay exact to about 2^-52. */
+ * Products of two floats are exact in double, and sums carry their rounding error along
+ * (ref_sum.h), so rows of any length stay exact to about 2^-52. */
 #include "kernels/ref/ref.h"
+#include "kernels/ref/ref_sum.h"
 
 #include <stddef.h>
-
-#if defined(__FAST_MATH__)
-#error "the oracle needs IEEE arithmetic: build it without -ffast-math"
-#endif
-
-/* The exact sum is high + low, but for rounding errors of second order. */
-typedef struct ref_sum {
-    double high, low;
-} ref_sum;
-
-static inline void ref_add(ref_sum *sum, double term)
-{
-    const double total = sum->high + term;
-    const double term_part = total - sum->high;
-    const double high_part = total - term_part;
-    sum->low += (sum->high - high_part) + (term - term_part);
-    sum->high = total;
-}
-
-/* An infinite or NaN total has a meaningless rest. */
-static inline double ref_total(const ref_sum *sum)
-{
-    return isfinite(sum->high) ? sum->high + sum->low : sum->high;
-}
 
 /* A value that f32 has no number for is infinite, as in a kernel. */
 static inline double ref_overflow(double value)

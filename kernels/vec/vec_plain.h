@@ -46,15 +46,20 @@ SATTN_INLINE float plain_multiply_add(float a, float b, float c)
 #endif
 }
 
-/* ALiBi: score + slope * distance, rounded once; without FMA by way of double, where the product is
- * exact. */
-SATTN_INLINE float plain_add_slope(float score, float slope, float distance)
+/* sum + a * b, rounded once; without FMA by way of double, where the product is exact. */
+SATTN_INLINE float plain_add_product(float sum, float a, float b)
 {
 #if PLAIN_HAS_FMA
-    return plain_multiply_add(slope, distance, score);
+    return plain_multiply_add(a, b, sum);
 #else
-    return (float)((double)score + (double)slope * (double)distance);
+    return (float)((double)sum + (double)a * (double)b);
 #endif
+}
+
+/* ALiBi: score + slope * distance, rounded once. */
+SATTN_INLINE float plain_add_slope(float score, float slope, float distance)
+{
+    return plain_add_product(score, slope, distance);
 }
 
 /* exp(score) for score <= SATTN_LAZY_THRESHOLD; 0 below about SATTN_EXP_LOWEST (exp_poly.h). Adding

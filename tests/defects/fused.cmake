@@ -401,7 +401,7 @@ sattn_defect(alibi_of_the_key_before ${plain} GROUP alibi
 sattn_defect(alibi_starts_anew_with_each_block ${plain} GROUP alibi
   FROM [[(int)(query - first);]] TO [[(int)query;]])
 sattn_defect(alibi_rounded_twice KERNELS ${scalar} FILE kernels/vec/vec_plain.h NATIVE GROUP alibi-exact
-  FROM [[(float)((double)score + (double)slope * (double)distance);]] TO [[score + slope * distance;]])
+  FROM [[(float)((double)sum + (double)a * (double)b);]] TO [[sum + a * b;]])
 sattn_defect(last_key_without_alibi ${plain} GROUP alibi
   FROM [[        for (int j = 0; j < n; ++j)
             s[j] = plain_add_slope(s[j], slope, fabsf]]

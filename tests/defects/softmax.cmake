@@ -134,11 +134,11 @@ sattn_defect(alibi_of_the_other_sign ${plain} GROUP alibi
 sattn_defect(alibi_rounded_before_it_is_added KERNELS ${scalar} FILE kernels/vec/vec_plain.h
   GROUP alibi-exact
   FROM [[#if PLAIN_HAS_FMA
-    return plain_multiply_add(slope, distance, score);
+    return plain_multiply_add(a, b, sum);
 #else
-    return (float)((double)score + (double)slope * (double)distance);
+    return (float)((double)sum + (double)a * (double)b);
 #endif]]
-  TO [[return score + slope * distance;]])
+  TO [[return sum + a * b;]])
 sattn_defect(distance_with_its_sign ${plain} GROUP alibi
   FROM [[fabsf((float)(position - j))]] TO [[(float)(position - j)]])
 sattn_defect(alibi_starts_anew_with_each_cut ${plain} GROUP alibi
