@@ -108,16 +108,23 @@ static bool may_have(sattn_shape_kind kind, sattn_extent extent)
            (extent == SATTN_EXTENT_BATCH && kind == SATTN_SHAPE_ALIGNMENT);
 }
 
-static const char *const kind_words[] = {
-    [SATTN_SHAPE_ATTENTION] = "an attention, given by --n-q, --n-k and --d",
-    [SATTN_SHAPE_ARRAY] = "an array, given by --n",
-    [SATTN_SHAPE_ALIGNMENT] = "an alignment, given by --n-q, --n-k and --d",
-    [SATTN_SHAPE_MAP] = "a linear map, given by --n-q (rows), --n-k (outputs) and --d (inputs)",
-    [SATTN_SHAPE_GATES] = "gated units, given by their number, --n"};
+/* A call of each kind, what gives it, and the ops that are such calls. */
+static const struct {
+    const char *name, *given_by, *ops;
+} kind_words[] = {
+    [SATTN_SHAPE_ATTENTION] = {"an attention", "--n-q, --n-k and --d", "fused, qk, softmax or av"},
+    [SATTN_SHAPE_ARRAY] = {"an array", "its length, as --n 4096", "exp, tanh or sigmoid"},
+    [SATTN_SHAPE_ALIGNMENT] = {"an alignment", "--n-q, --n-k and --d", "additive"},
+    [SATTN_SHAPE_MAP] = {"a linear map", "--n-q (rows), --n-k (outputs) and --d (inputs)",
+                         "linear"},
+    [SATTN_SHAPE_GATES] = {"gated units", "their number, as --n 512", "gru"}};
 
-static bool complain_kind(const char *word, const char *what, sattn_shape_kind kind)
+/* "<word><why>--op exp takes an array, given by ..." */
+static bool complain_kind(const char *word, const char *why, sattn_op op)
 {
-    fprintf(stderr, "simdattn explain: %s%s%s\n", word, what, kind_words[kind]);
+    const sattn_shape_kind kind = kind_of(op);
+    fprintf(stderr, "simdattn explain: %s%s--op %s takes %s, given by %s\n", word, why,
+            sattn_op_name(op), kind_words[kind].name, kind_words[kind].given_by);
     return false;
 }
 
@@ -134,16 +141,24 @@ static bool check_kinds(const sattn_explain_given *given)
 {
     const sattn_op op = given->options->op;
     const sattn_shape_kind kind = kind_of(op);
-    char what[96];
-    snprintf(what, sizeof what, ": --op %s takes ", sattn_op_name(op));
     if (!given->named && !any_extent(given))
         return complain("which call? Name a shape, as --shape llama3-8b-decode-2049, or give ",
                         takes_length(kind) ? "--n" : "--n-q, --n-k and --d");
-    if (given->named && given->named->kind != kind)
-        return complain_kind(given->named->name, what, kind);
+    if (given->named && given->named->kind != kind) {
+        char why[128];
+        snprintf(why, sizeof why,
+                 " is %s, expected --op %s with it: ", kind_words[given->named->kind].name,
+                 kind_words[given->named->kind].ops);
+        return complain_kind(given->named->name, why, op);
+    }
     for (int x = 0; x < SATTN_EXTENTS; ++x)
         if (given->extents[x] > 0 && !may_have(kind, (sattn_extent)x))
-            return complain_kind(sattn_extent_option((sattn_extent)x), what, kind);
+            return complain_kind(sattn_extent_option((sattn_extent)x),
+                                 x == SATTN_EXTENT_LENGTH
+                                     ? " is of arrays and gated units, expected --op exp, tanh, "
+                                       "sigmoid or gru with it: "
+                                     : ": ",
+                                 op);
     return true;
 }
 
@@ -241,13 +256,13 @@ bool sattn_explain_complete(sattn_explain_given *given)
     const char *const foreign = foreign_option(given);
     if (!check_kinds(given))
         return false;
+    if (foreign && kind_of(o->op) != SATTN_SHAPE_ATTENTION)
+        return complain_kind(foreign, " means nothing to the call: ", o->op);
     if (foreign)
-        return kind_of(o->op) != SATTN_SHAPE_ATTENTION
-                   ? complain_kind(foreign, ": what is asked for is ", kind_of(o->op))
-                   : complain(foreign, strcmp(foreign, "--packed") == 0
-                                           ? " is of linear maps: expected it with --op linear"
-                                           : " is of whole attentions: expected it without --op, "
-                                             "or with --op fused");
+        return complain(foreign, given->is_packed
+                                     ? " is of linear maps: expected it with --op linear"
+                                     : " is of whole attentions: expected it without --op, or with "
+                                       "--op fused");
     for (int e = 0; !given->named && e < SATTN_EXTENTS; ++e) {
         const bool is_square = e == SATTN_EXTENT_D_V && given->extents[SATTN_EXTENT_D] > 0;
         if (is_needed(o->op, (sattn_extent)e) && given->extents[e] == 0 && !is_square)

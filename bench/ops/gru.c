@@ -8,12 +8,13 @@
 #include "bench/ops/sample.h"
 #include "bench/verify/steps.h"
 
-enum { EXPS = 3, NUMBERS = 8 /* seven read, one written */ };
+/* Of a unit: seven numbers are read, one is written. */
+static const double exps = 3, numbers = 8;
 
 static sattn_work work(const sattn_attention_args *args)
 {
     const double units = (double)args->n_q * (double)args->d_v;
-    return (sattn_work){.elements = EXPS * units, .bytes = NUMBERS * units * sizeof(float)};
+    return (sattn_work){.elements = exps * units, .bytes = numbers * units * sizeof(float)};
 }
 
 static bool open_call(sattn_bench_call *call, char *why, size_t why_size)
@@ -61,7 +62,7 @@ const sattn_bench_task sattn_task_gru = {
     .memory = SATTN_LIMIT_READ,
     .streamed = SATTN_TENSOR_Q | SATTN_TENSOR_K | SATTN_TENSOR_V,
     .memory_always = true,
-    .error_unit = "u (|n| + |z (h - n)|)",
+    .error_unit = "u (|n| + |z (h - n)| + what tanh leaves of its sum)",
     .work = work,
     .open = open_call,
     .run = run,

@@ -15,7 +15,7 @@
  *   tanh     ULP; so sigmoid
  *   additive u * sum_x |v_x tanh(q_x + k_x)|
  *   linear   u * (sum_x |w_x x_x| + |b|)
- *   gru      u * (|n| + |z (h - n)|)
+ *   gru      u * (|n| + |z (h - n)| + (|x_n| + |r h_n|) (1 - n^2) (1 - z))
  *
  * `at` names the row in reports; nothing is allocated. */
 #ifndef SATTN_BENCH_VERIFY_STEPS_H

@@ -51,6 +51,15 @@ static double unit_error(const sattn_ref_gru_element *e, const float gates_h[3],
     return candidate * (1 + e->update) + apart * (update + e->update) + fabs(e->y);
 }
 
+/* What the next state is made of; of the candidate's sum what tanh and the update gate leave. */
+static double unit_size(const sattn_ref_gru_element *e, const float gates_x[3],
+                        const float gates_h[3], double h)
+{
+    const double sum = fabs((double)gates_x[2]) + e->reset * fabs((double)gates_h[2]);
+    const double slope = (1 - e->candidate * e->candidate) * (1 - e->update);
+    return fabs(e->candidate) + fabs(e->update * (h - e->candidate)) + sum * slope;
+}
+
 void sattn_verify_gates_row(const sattn_verify_gates *row, const float *got, sattn_verify_place at,
                             sattn_verify_result *result)
 {
@@ -62,7 +71,7 @@ void sattn_verify_gates_row(const sattn_verify_gates *row, const float *got, sat
         const float gates_h[3] = {row->gates_h[y], row->gates_h[n + y], row->gates_h[2 * n + y]};
         const double h = (double)row->h[y];
         const sattn_ref_gru_element e = sattn_ref_gru(gates_x, gates_h, row->h[y]);
-        const double size = fabs(e.candidate) + fabs(e.update * (h - e.candidate));
+        const double size = unit_size(&e, gates_x, gates_h, h);
         const sattn_verify_element element = {.got = got[y],
                                               .want = e.y,
                                               .bound = second_order * SATTN_UNIT_ROUNDOFF *
