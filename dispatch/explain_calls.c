@@ -8,6 +8,7 @@
 #include "dispatch/linear.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 static sattn_status begin(sattn_explanation **made)
 {
@@ -18,22 +19,39 @@ static sattn_status begin(sattn_explanation **made)
     return SATTN_OK;
 }
 
+/* A list of recipes is too large for the stacks that threads may have. */
+static sattn_status new_list(sattn_recipe_list **list)
+{
+    *list = malloc(sizeof **list);
+    return *list ? SATTN_OK : sattn_fail(SATTN_ERR_MEMORY, "could not allocate a list of recipes");
+}
+
 static sattn_status explain_call(sattn_explanation **made, sattn_call call,
                                  const sattn_attention_args *args, const sattn_options *options)
 {
-    sattn_recipe_list list;
+    sattn_recipe_list *list = NULL;
     sattn_status status = begin(made);
     if (status == SATTN_OK)
-        status = sattn_list_recipes(&list, call, args, options);
-    return status == SATTN_OK ? sattn_explanation_make(made, &list, options) : status;
+        status = new_list(&list);
+    if (status == SATTN_OK)
+        status = sattn_list_recipes(list, call, args, options);
+    if (status == SATTN_OK)
+        status = sattn_explanation_make(made, list, options);
+    free(list);
+    return status;
 }
 
 static sattn_status explain_apart(sattn_explanation **made, const sattn_shape_class *shape_class,
                                   const sattn_kernel *packed_for, const sattn_options *options)
 {
-    sattn_recipe_list list;
-    const sattn_status status = sattn_list_apart_recipes(&list, shape_class, packed_for, options);
-    return status == SATTN_OK ? sattn_explanation_make(made, &list, options) : status;
+    sattn_recipe_list *list;
+    sattn_status status = new_list(&list);
+    if (status == SATTN_OK)
+        status = sattn_list_apart_recipes(list, shape_class, packed_for, options);
+    if (status == SATTN_OK)
+        status = sattn_explanation_make(made, list, options);
+    free(list);
+    return status;
 }
 
 static sattn_status explain_array(sattn_explanation **made, sattn_op op, int64_t n,

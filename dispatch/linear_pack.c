@@ -150,7 +150,7 @@ sattn_status sattn_linear_pack(const sattn_linear_weights *weights, int64_t n_ro
                                const sattn_options *options, void *packed, size_t size)
 {
     const sattn_kernel *kernel;
-    size_t needed;
+    size_t needed = 0;
     sattn_status status = choose(weights, n_rows, options, &kernel, &needed);
     if (status != SATTN_OK)
         return status;
