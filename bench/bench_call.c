@@ -74,8 +74,10 @@ bool sattn_bench_call_open(sattn_bench_call *call, const sattn_bench_request *re
     call->options.profile = request->profile;
     if (variant->peer)
         return open_peer(call, request, why, why_size);
-    if (!call->task->open(call, why, why_size))
+    if (!call->task->open(call, why, why_size)) {
+        sattn_bench_call_close(call);
         return false;
+    }
     const size_t size = (call->workspace_size / WORKSPACE_ALIGNMENT + 1) * WORKSPACE_ALIGNMENT;
     call->workspace = aligned_alloc(WORKSPACE_ALIGNMENT, size);
     if (!call->workspace) {
@@ -98,6 +100,7 @@ void sattn_bench_call_close(sattn_bench_call *call)
     free(call->peer);
     sattn_plan_destroy(call->plan);
     sattn_kernel_calls_free(&call->kernel_calls);
+    free(call->packed);
     free(call->workspace);
     *call = (sattn_bench_call){0};
 }

@@ -24,6 +24,8 @@ typedef struct sattn_bench_call {
     /* Of op `call`, which stays on one set. */
     sattn_pointers pointers;
     sattn_kernel_calls kernel_calls;
+    unsigned char *packed; /* weights of every set, packed_size bytes each; NULL: not packed */
+    size_t packed_size;
     void *workspace;
     size_t workspace_size;
     int64_t *cursor;       /* next set; shared by all that walk over the sets */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * bench_choice.c: asks for the choice as the calls do: by a plan, or, of arrays, which have none,
- * by the function that their calls begin with. */
+ * bench_choice.c: asks for the choice as the calls do: by a plan, or, of what has none, by the
+ * function that calls begin with. */
 #include "bench/bench_choice.h"
 
+#include "bench/ops/layer_args.h"
 #include "dispatch/choose.h"
 #include "dispatch/profile_own.h"
 
@@ -25,28 +26,31 @@ static bool plan_of(const sattn_bench_op *op, const sattn_attention_args *args,
     return sattn_plan_make_attention(plan, args, options) == SATTN_OK;
 }
 
-/* Of a call without a plan. */
-static const sattn_kernel *array_kernel_of(const sattn_bench_op *op,
-                                           const sattn_attention_args *args,
-                                           const sattn_options *options)
+/* Of a call without a plan. Packed weights are packed for what such a call would run. */
+static const sattn_kernel *kernel_of(const sattn_bench_op *op, const sattn_shape *shape,
+                                     const sattn_attention_args *args, const sattn_options *options)
 {
-    const bool is_exp = strcmp(op->name, sattn_op_name(SATTN_OP_exp)) == 0;
+    int registered = 0;
+    while (strcmp(op->name, sattn_op_name((sattn_op)registered)) != 0)
+        ++registered;
+    const sattn_shape_class shape_class = sattn_layer_class(
+        (sattn_op)registered, args, shape->is_packed, sattn_threads_asked(options));
     const sattn_kernel *kernel;
     sattn_overrides overrides;
     sattn_decision decision;
     if (sattn_overrides_get(options, &overrides) != SATTN_OK ||
-        sattn_choose_array_kernel(is_exp ? SATTN_OP_exp : SATTN_OP_tanh, args->n_k, &overrides,
-                                  options, &kernel, &decision) != SATTN_OK)
+        sattn_choose_apart(&shape_class, &overrides, &kernel, &decision) != SATTN_OK)
         return NULL;
     return kernel;
 }
 
-bool sattn_bench_choice(const sattn_bench_op *op, const sattn_attention_args *args,
-                        const sattn_options *options, char kernels[SATTN_RECIPE_TEXT])
+bool sattn_bench_choice(const sattn_bench_op *op, const sattn_shape *shape,
+                        const sattn_attention_args *args, const sattn_options *options,
+                        char kernels[SATTN_RECIPE_TEXT])
 {
     sattn_plan plan;
-    if (op->task->takes_arrays) {
-        const sattn_kernel *const kernel = array_kernel_of(op, args, options);
+    if (op->task->takes != SATTN_SHAPE_ATTENTION) {
+        const sattn_kernel *const kernel = kernel_of(op, shape, args, options);
         snprintf(kernels, SATTN_RECIPE_TEXT, "%s", kernel ? kernel->name : "");
         return kernel != NULL;
     }
@@ -83,18 +87,19 @@ static bool begins_with(const char *kernels, const char *first)
 
 /* Of a row that names no kernels but a level, the choice is to be that of the level, and to need
  * it: what a lower level has too is the lower one's. */
-bool sattn_bench_is_choice(const sattn_bench_row *row, const sattn_attention_args *args)
+bool sattn_bench_is_choice(const sattn_bench_row *row, const sattn_shape *shape,
+                           const sattn_attention_args *args)
 {
     const sattn_variant *const variant = row->variant;
     const sattn_options none = {.threads = row->threads};
     const sattn_options level = {
         .threads = row->threads, .isa = variant->isa, .plan = variant->plan};
     char taken[SATTN_RECIPE_TEXT], own[SATTN_RECIPE_TEXT];
-    if (variant->peer || !sattn_bench_choice(variant->op, args, &none, taken))
+    if (variant->peer || !sattn_bench_choice(variant->op, shape, args, &none, taken))
         return false;
     if (*variant->kernels)
         return begins_with(taken, variant->kernels);
-    return sattn_bench_choice(variant->op, args, &level, own) && strcmp(own, taken) == 0 &&
+    return sattn_bench_choice(variant->op, shape, args, &level, own) && strcmp(own, taken) == 0 &&
            strcmp(level_of(taken), sattn_variant_isa(variant)) == 0;
 }
 

@@ -10,12 +10,14 @@
 #include <stdbool.h>
 
 /* The kernels of a call of an op with these options, as a comma list. False: it is refused. */
-bool sattn_bench_choice(const sattn_bench_op *op, const sattn_attention_args *args,
-                        const sattn_options *options, char kernels[SATTN_RECIPE_TEXT]);
+bool sattn_bench_choice(const sattn_bench_op *op, const sattn_shape *shape,
+                        const sattn_attention_args *args, const sattn_options *options,
+                        char kernels[SATTN_RECIPE_TEXT]);
 
 /* Whether the row is what a call runs that names nothing but the row's threads. At most one row of
  * a task is, on the same data and threads; of op `call`, which has several ways, one of each. */
-bool sattn_bench_is_choice(const sattn_bench_row *row, const sattn_attention_args *args);
+bool sattn_bench_is_choice(const sattn_bench_row *row, const sattn_shape *shape,
+                           const sattn_attention_args *args);
 
 /* Path of the profile that calls follow, or "none". */
 const char *sattn_bench_profile(void);

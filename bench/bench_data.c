@@ -5,7 +5,8 @@
 
 static const sattn_data captured = {.name = "minilm", .note = "captured from all-MiniLM-L6-v2"};
 
-static const sattn_data array = {.name = "normal", .note = "normal deviates"};
+static const sattn_data normal = {
+    .name = "normal", .note = "normal deviates", .input = SATTN_INPUT_NORMAL};
 
 static const sattn_input_kind hard_kinds[] = {
     SATTN_INPUT_NORMAL, SATTN_INPUT_ATTENTION, SATTN_INPUT_DENORMAL, SATTN_INPUT_TINY,
@@ -23,8 +24,8 @@ const sattn_data *sattn_data_default(const sattn_shape *shape)
 {
     static sattn_data attention;
     attention = of_kind(SATTN_INPUT_ATTENTION);
-    if (shape->is_array)
-        return &array;
+    if (shape->kind != SATTN_SHAPE_ATTENTION)
+        return &normal;
     return shape->real_layer >= 0 ? &captured : &attention;
 }
 

@@ -17,7 +17,7 @@ static const char not_measured[] = "not measured";
 static void add_sizes(json_t *entry, const sattn_bench_job *job)
 {
     const sattn_shape *const s = &job->run_shape;
-    if (s->is_array) {
+    if (s->kind == SATTN_SHAPE_ARRAY) {
         json_object_set_new(entry, "simdattn_n", json_integer(s->n_k));
         return;
     }
@@ -41,6 +41,7 @@ static void add_sizes(json_t *entry, const sattn_bench_job *job)
     json_object_set_new(entry, "simdattn_softcap", json_real(s->softcap));
     json_object_set_new(entry, "simdattn_alibi", json_boolean(s->has_alibi));
     json_object_set_new(entry, "simdattn_sinks", json_boolean(s->has_sinks));
+    json_object_set_new(entry, "simdattn_packed", json_boolean(s->is_packed));
     sattn_result_text(entry, "simdattn_phase", phase);
 }
 

@@ -122,7 +122,8 @@ static void note_kernels(sattn_bench_row *row, const sattn_bench_call *call)
                  n == 1 ? "" : "s");
         return;
     }
-    (void)sattn_bench_choice(row->variant->op, &call->args, &call->options, row->kernels);
+    (void)sattn_bench_choice(row->variant->op, &call->workload->shape, &call->args, &call->options,
+                             row->kernels);
 }
 
 void sattn_bench_prepare(sattn_bench_row *row, const sattn_bench_request *request,

@@ -26,15 +26,15 @@ static bool kernel_named(const sattn_bench_options *options, const sattn_bench_o
     return false;
 }
 
-/* Without --op: the ops of --kernel, else all in preset full, else fused; an array that is asked
- * for by name brings its own. */
+/* Without --op: the ops of --kernel, else all in preset full, else fused; an array or a part of a
+ * layer that is asked for by name brings its own. */
 static bool op_wanted(const sattn_bench_options *options, const sattn_bench_op *op)
 {
     if (options->ops.count)
         return sattn_name_list_has(&options->ops, op->name);
     if (options->kernels.count)
         return kernel_named(options, op);
-    if (options->preset == SATTN_PRESET_FULL || op->task->takes_arrays)
+    if (options->preset == SATTN_PRESET_FULL || op->task->takes != SATTN_SHAPE_ATTENTION)
         return true;
     return strcmp(op->name, sattn_op_name(SATTN_OP_fused)) == 0;
 }
@@ -181,7 +181,7 @@ static bool shape_wanted(const sattn_bench_options *options, const sattn_bench_t
 {
     size_t count;
     const sattn_bench_op *const ops = sattn_bench_ops(&count);
-    if (task->takes_arrays != shape->is_array || (task->is_bare && shape->has_sinks))
+    if (task->takes != shape->kind || (task->is_bare && shape->has_sinks))
         return false;
     for (size_t o = 0; o < count; ++o) {
         const bool has_own =
@@ -196,11 +196,11 @@ static bool shape_wanted(const sattn_bench_options *options, const sattn_bench_t
     return false;
 }
 
-/* Arrays come only with --op, --kernel, --shape or preset full. */
+/* Arrays and parts of layers come only with --op, --kernel, --shape or preset full. */
 static bool task_wanted(const sattn_bench_options *options, const sattn_bench_task *task)
 {
     const bool by_name = options->ops.count || options->kernels.count || options->shapes.count;
-    return by_name || !task->takes_arrays || options->preset == SATTN_PRESET_FULL;
+    return by_name || task->takes == SATTN_SHAPE_ATTENTION || options->preset == SATTN_PRESET_FULL;
 }
 
 /* Adds the job, unless no row is wanted; false: no memory. */
@@ -211,7 +211,7 @@ static bool add_job(const sattn_bench_options *options, sattn_features usable,
     sattn_bench_job *const job = &list->jobs[list->count];
     *job = *wanted;
     job->run_shape = *job->shape;
-    if (options->preset == SATTN_PRESET_DATA && !job->task->takes_arrays) {
+    if (options->preset == SATTN_PRESET_DATA && job->task->takes == SATTN_SHAPE_ATTENTION) {
         job->data = sattn_data_hard(&job->n_data);
     } else {
         job->data = sattn_data_default(job->shape);

@@ -59,7 +59,8 @@ static void mark_choice(const job_run *run)
 {
     for (size_t r = 0; r < run->job->n_rows && !run->setting->forces; ++r) {
         sattn_bench_row *const row = &run->job->rows[r];
-        row->chosen = sattn_bench_is_choice(row, &run->workloads[row->data].args);
+        row->chosen = sattn_bench_is_choice(row, &run->workloads[row->data].shape,
+                                            &run->workloads[row->data].args);
     }
 }
 

@@ -54,7 +54,17 @@ typedef struct sattn_check_shape {
 
 const sattn_check_shape *sattn_check_shapes(size_t *count);
 
-/* Of exp and tanh: a length of the array, and where its numbers come from. */
+/* Of additive, linear and gru. */
+typedef struct sattn_check_layer {
+    const char *name, *note;
+    sattn_op op;
+    int64_t n_rows, n_columns, d; /* queries, keys, features; rows, outputs, inputs; rows, units */
+    bool is_packed;               /* the weights of a linear map */
+} sattn_check_layer;
+
+const sattn_check_layer *sattn_check_layers(size_t *count);
+
+/* Of exp, tanh and sigmoid: a length of the array, and where its numbers come from. */
 typedef struct sattn_check_length {
     const char *name;
     int64_t n;
@@ -126,6 +136,8 @@ const char *sattn_check_unit(const char *op);
 /* Runs and compares everything. Returns an exit code; unless it is 0 or 1, a sentence has gone to
  * stderr. */
 int sattn_check_execute(sattn_check_run *run);
+/* The part of it that is additive, linear and gru; false: out of memory. */
+bool sattn_check_run_layers(sattn_check_run *run);
 /* A new entry; NULL: out of memory. */
 sattn_check_entry *sattn_check_add(sattn_check_run *run, size_t variant, const char *shape,
                                    const char *data);

@@ -27,12 +27,9 @@ bool sattn_check_applies(const sattn_check_variant *variant, const sattn_check_p
         return kind != SATTN_INPUT_DENORMAL;
     case SATTN_OP_av:
         return !is_biased;
-    case SATTN_OP_exp:
-    case SATTN_OP_tanh:
-    case SATTN_OP_COUNT:
-        break;
+    default:
+        return false;
     }
-    return false;
 }
 
 static void refuse(sattn_check_entry *entry, const char *what)
@@ -164,7 +161,7 @@ void sattn_check_entry_attention(const sattn_check_variant *variant, sattn_check
 void sattn_check_entry_array(const sattn_check_variant *variant, const float *x, float *y,
                              int64_t n, sattn_check_entry *entry)
 {
-    const bool is_exp = variant->row->op == SATTN_OP_exp;
+    const sattn_op op = variant->row->op;
     const sattn_options options = {.kernels = variant->kernel};
     const sattn_verify_place at = {0};
     const double bound = sattn_kernel_stated_ulp(variant->row);
@@ -173,11 +170,14 @@ void sattn_check_entry_array(const sattn_check_variant *variant, const float *x,
         return;
     }
     memset(y, 0xff, (size_t)n * sizeof *y);
-    const sattn_status status =
-        is_exp ? sattn_exp(x, y, n, &options) : sattn_tanh(x, y, n, &options);
+    const sattn_status status = op == SATTN_OP_exp    ? sattn_exp(x, y, n, &options)
+                                : op == SATTN_OP_tanh ? sattn_tanh(x, y, n, &options)
+                                                      : sattn_sigmoid(x, y, n, &options);
+    const sattn_verify_function function = op == SATTN_OP_exp    ? SATTN_VERIFY_EXP
+                                           : op == SATTN_OP_tanh ? SATTN_VERIFY_TANH
+                                                                 : SATTN_VERIFY_SIGMOID;
     if (status == SATTN_OK)
-        sattn_verify_array(is_exp ? SATTN_VERIFY_EXP : SATTN_VERIFY_TANH, x, y, n, bound, at,
-                           &entry->result);
+        sattn_verify_array(function, x, y, n, bound, at, &entry->result);
     else
         refuse(entry, sattn_last_error());
 }

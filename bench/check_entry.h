@@ -14,7 +14,7 @@ bool sattn_check_applies(const sattn_check_variant *variant, const sattn_check_p
 void sattn_check_entry_attention(const sattn_check_variant *variant, sattn_check_problem *problem,
                                  sattn_check_entry *entry);
 
-/* exp or tanh of x[n], into y. */
+/* exp, tanh or sigmoid of x[n], into y. */
 void sattn_check_entry_array(const sattn_check_variant *variant, const float *x, float *y,
                              int64_t n, sattn_check_entry *entry);
 

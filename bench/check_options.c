@@ -62,13 +62,17 @@ void sattn_check_help(void)
                    sattn_input_note((sattn_input_kind)kind));
     print_pair(SATTN_CHECK_REAL_DATA, "captured from a model; the minilm shapes only");
     const sattn_check_length *const lengths = sattn_check_lengths(&count);
-    puts("Shape classes of exp and tanh, lengths of the array:");
+    puts("Shape classes of exp, tanh and sigmoid, lengths of the array:");
     for (size_t s = 0; s < count; ++s)
         printf("%s %s%s", s ? "" : " ", lengths[s].name, lengths[s].full_only ? "*" : "");
     const sattn_check_range *const ranges = sattn_check_ranges(&count);
     puts("\nTheir data:");
     for (size_t r = 0; r < count; ++r)
         print_pair(ranges[r].name, ranges[r].note);
+    const sattn_check_layer *const layers = sattn_check_layers(&count);
+    puts("Shape classes of additive, linear and gru, whose data are normal and large30:");
+    for (size_t s = 0; s < count; ++s)
+        print_pair(layers[s].name, layers[s].note);
 }
 
 static bool complain(const char *option, const char *text)
@@ -114,6 +118,9 @@ static void know_shapes(known_names *known)
     const sattn_check_length *const lengths = sattn_check_lengths(&count);
     for (size_t s = 0; s < count; ++s)
         know(known, lengths[s].name);
+    const sattn_check_layer *const layers = sattn_check_layers(&count);
+    for (size_t s = 0; s < count; ++s)
+        know(known, layers[s].name);
 }
 
 static void know_data(known_names *known)

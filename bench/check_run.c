@@ -6,6 +6,7 @@
 #include "bench/measure/clock.h"
 #include "bench/progress.h"
 #include "bench/verbs.h"
+#include "dispatch/shape_class.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,17 +47,24 @@ void sattn_check_run_free(sattn_check_run *run)
 
 static bool is_array(const sattn_check_variant *variant)
 {
-    return variant->row && (variant->row->op == SATTN_OP_exp || variant->row->op == SATTN_OP_tanh);
+    return variant->row && sattn_op_takes_arrays(variant->row->op);
+}
+
+/* Of an attention or a step of it. */
+static bool takes_problems(const sattn_check_variant *variant)
+{
+    return sattn_check_is_chain(variant) ||
+           sattn_call_computation(sattn_call_of_op(variant->row->op)) != SATTN_COMPUTE_APART;
 }
 
 /* Whether any variant of this run reads oracle scores or weights, and whether there is any at all
- * but exp and tanh. */
+ * of attentions and their steps. */
 static void what_runs(const sattn_check_run *run, bool *any, bool *steps)
 {
     *any = *steps = false;
     for (size_t v = 0; v < run->n_variants; ++v) {
         const sattn_check_variant *const variant = &run->variants[v];
-        if (!sattn_check_runs(variant) || is_array(variant))
+        if (!sattn_check_runs(variant) || !takes_problems(variant))
             continue;
         *any = true;
         if (variant->row &&
@@ -81,7 +89,7 @@ static int check_problem(sattn_check_run *run, const sattn_check_shape *shape,
         sattn_check_problem_steps(&problem);
     for (size_t v = 0; good && v < run->n_variants; ++v) {
         const sattn_check_variant *const variant = &run->variants[v];
-        if (!sattn_check_runs(variant) || is_array(variant) ||
+        if (!sattn_check_runs(variant) || !takes_problems(variant) ||
             !sattn_check_applies(variant, &problem, kind))
             continue;
         sattn_check_entry *const entry = sattn_check_add(run, v, shape->name, problem.data);
@@ -118,7 +126,7 @@ static int check_attentions(sattn_check_run *run, sattn_progress *line)
     return SATTN_EXIT_GOOD;
 }
 
-/* ---- exp and tanh */
+/* ---- exp, tanh and sigmoid */
 
 static bool check_range(sattn_check_run *run, const sattn_check_length *length,
                         const sattn_check_range *range)
@@ -163,7 +171,7 @@ int sattn_check_execute(sattn_check_run *run)
     const int64_t begin = sattn_now_ns();
     sattn_progress_begin(&line);
     int code = check_attentions(run, &line);
-    if (code == SATTN_EXIT_GOOD && !check_arrays(run, &line)) {
+    if (code == SATTN_EXIT_GOOD && !(check_arrays(run, &line) && sattn_check_run_layers(run))) {
         fputs("simdattn check: out of memory\n", stderr);
         code = SATTN_EXIT_FAILED;
     }

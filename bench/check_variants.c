@@ -84,7 +84,13 @@ const char *sattn_check_unit(const char *op)
         return "2^-24 of sum |scale q k|";
     if (strcmp(op, "softmax") == 0)
         return "2^-24 of the row's largest weight";
-    if (strcmp(op, "exp") == 0 || strcmp(op, "tanh") == 0)
+    if (strcmp(op, "exp") == 0 || strcmp(op, "tanh") == 0 || strcmp(op, "sigmoid") == 0)
         return "units in the last place";
+    if (strcmp(op, "additive") == 0)
+        return "2^-24 of sum |v tanh|";
+    if (strcmp(op, "linear") == 0)
+        return "2^-24 of sum |w x| + |b|";
+    if (strcmp(op, "gru") == 0)
+        return "2^-24 of |n| + |z (h - n)|";
     return "2^-24 of sum p |v|";
 }

@@ -54,7 +54,7 @@ static int gather(sattn_explained *explain)
     explain->rows = calloc(explain->n_rows, sizeof *explain->rows);
     if (!explain->rows)
         return complain(SATTN_EXIT_FAILED, "", "out of memory");
-    sattn_explain_rows_begin(sattn_explain_call_kind(o->op), explain->explanation, explain->rows);
+    sattn_explain_rows_begin(sattn_call_of_op(o->op), explain->explanation, explain->rows);
     return o->results ? take_results(explain) : SATTN_EXIT_GOOD;
 }
 

@@ -23,7 +23,6 @@ typedef struct sattn_explained {
 
 /* "sattn_attention": the function that is called. */
 const char *sattn_explain_function(sattn_op op);
-sattn_call sattn_explain_call_kind(sattn_op op);
 /* The call as words: "llama3-8b-decode-2049: B=1 Hq=32 ..., 1 thread". */
 enum { SATTN_EXPLAIN_CALL_TEXT = 512 };
 void sattn_explain_call_text(const sattn_explain_options *options,

@@ -4,6 +4,7 @@
  * only looks at which are NULL. */
 #include "bench/explain.h"
 
+#include "bench/ops/layer_args.h"
 #include "bench/workload.h"
 
 #include <stdarg.h>
@@ -15,17 +16,10 @@ const char *sattn_explain_function(sattn_op op)
     static const char *const names[SATTN_OP_COUNT] = {
         [SATTN_OP_fused] = "sattn_attention", [SATTN_OP_qk] = "sattn_qk",
         [SATTN_OP_softmax] = "sattn_softmax", [SATTN_OP_av] = "sattn_av",
-        [SATTN_OP_exp] = "sattn_exp",         [SATTN_OP_tanh] = "sattn_tanh"};
+        [SATTN_OP_exp] = "sattn_exp",         [SATTN_OP_tanh] = "sattn_tanh",
+        [SATTN_OP_sigmoid] = "sattn_sigmoid", [SATTN_OP_additive] = "sattn_additive",
+        [SATTN_OP_linear] = "sattn_linear",   [SATTN_OP_gru] = "sattn_gru"};
     return names[op];
-}
-
-sattn_call sattn_explain_call_kind(sattn_op op)
-{
-    static const sattn_call calls[SATTN_OP_COUNT] = {
-        [SATTN_OP_fused] = SATTN_CALL_ATTENTION, [SATTN_OP_qk] = SATTN_CALL_QK,
-        [SATTN_OP_softmax] = SATTN_CALL_SOFTMAX, [SATTN_OP_av] = SATTN_CALL_AV,
-        [SATTN_OP_exp] = SATTN_CALL_EXP,         [SATTN_OP_tanh] = SATTN_CALL_TANH};
-    return calls[op];
 }
 
 /* Appends to a text of SATTN_EXPLAIN_CALL_TEXT. */
@@ -47,8 +41,9 @@ static bool any_is_run(const char *kernels, sattn_op op)
         const size_t length = strcspn(kernels, ",");
         snprintf(name, sizeof name, "%.*s", (int)length, kernels);
         const sattn_kernel *const kernel = sattn_kernel_by_name(name);
-        const bool is_array = kernel && (kernel->op == SATTN_OP_exp || kernel->op == SATTN_OP_tanh);
-        if (kernel && (op == SATTN_OP_fused ? !is_array : kernel->op == op))
+        const bool is_attention =
+            kernel && sattn_call_computation(sattn_call_of_op(kernel->op)) != SATTN_COMPUTE_APART;
+        if (kernel && (op == SATTN_OP_fused ? is_attention : kernel->op == op))
             return true;
         kernels += length + (kernels[length] == ',');
     }
@@ -82,6 +77,23 @@ void sattn_explain_call_text(const sattn_explain_options *options,
         append(text, ", keys in %d ranges", options->key_splits);
 }
 
+static sattn_status explain_additive(sattn_explanation **made, const sattn_attention_args *args,
+                                     const sattn_options *options)
+{
+    const sattn_alignment_args alignment = sattn_layer_alignment(args);
+    return sattn_explain_additive(made, &alignment, options);
+}
+
+/* Weights that are to be packed, for whatever such a call would run, are told of as the tuner lists
+ * them: no kernel is ruled out yet. */
+static sattn_status explain_linear(sattn_explanation **made, const sattn_attention_args *args,
+                                   bool is_packed, const sattn_options *options)
+{
+    const sattn_linear_weights weights = sattn_layer_weights(args);
+    return is_packed ? sattn_explain_linear_pack(made, &weights, args->n_q, options)
+                     : sattn_explain_linear(made, &weights, args->n_q, options);
+}
+
 sattn_status sattn_explain_call(const sattn_explain_options *o, sattn_explanation **made)
 {
     static float scores;
@@ -106,6 +118,14 @@ sattn_status sattn_explain_call(const sattn_explain_options *o, sattn_explanatio
         return sattn_explain_exp(made, o->shape.n_k, &options);
     case SATTN_OP_tanh:
         return sattn_explain_tanh(made, o->shape.n_k, &options);
+    case SATTN_OP_sigmoid:
+        return sattn_explain_sigmoid(made, o->shape.n_k, &options);
+    case SATTN_OP_additive:
+        return explain_additive(made, &args, &options);
+    case SATTN_OP_linear:
+        return explain_linear(made, &args, o->shape.is_packed, &options);
+    case SATTN_OP_gru:
+        return sattn_explain_gru(made, o->shape.n_q, o->shape.d_v, &options);
     default:
         return sattn_explain(made, &args, &options);
     }

@@ -15,7 +15,7 @@ typedef enum sattn_extent {
     SATTN_EXTENT_HEADS,
     SATTN_EXTENT_KV_HEADS,
     SATTN_EXTENT_BATCH,
-    SATTN_EXTENT_LENGTH, /* of an array */
+    SATTN_EXTENT_LENGTH, /* of an array; of gated units their number */
     SATTN_EXTENTS
 } sattn_extent;
 
@@ -26,7 +26,7 @@ typedef struct sattn_explain_given {
     sattn_explain_options *options;
     const sattn_shape *named;       /* or NULL */
     int64_t extents[SATTN_EXTENTS]; /* 0: not given */
-    bool is_causal, is_strided;
+    bool is_causal, is_strided, is_packed;
     sattn_mask_kind mask;
 } sattn_explain_given;
 

@@ -19,12 +19,12 @@ static bool is_of_class(const sattn_shape_class *c, const sattn_explained *expla
 static const char *named_shape(const sattn_explained *explain)
 {
     const sattn_explain_options *const o = explain->options;
-    const bool is_array = o->shape.is_array;
+    const sattn_shape_kind kind = o->shape.kind;
     if (*o->shape.name && !o->is_changed)
         return o->shape.name;
     const sattn_shape *shape;
     for (size_t i = 0; (shape = sattn_explain_shape_at(i)); ++i) {
-        if (shape->is_array != is_array)
+        if (shape->kind != kind)
             continue;
         const sattn_shape_class c = sattn_tune_class_of(o->op, shape, o->threads);
         if (is_of_class(&c, explain))

@@ -19,7 +19,7 @@ static const char *shape_name(const sattn_explain_options *o)
 static void add_extents(json_t *call, const sattn_explain_options *o)
 {
     const sattn_shape *const s = &o->shape;
-    if (s->is_array) {
+    if (s->kind == SATTN_SHAPE_ARRAY) {
         json_object_set_new(call, "n", json_integer(s->n_k));
         return;
     }
@@ -37,6 +37,7 @@ static void add_extents(json_t *call, const sattn_explain_options *o)
         json_object_set_new(call, extents[e].key, json_integer(extents[e].value));
     json_object_set_new(call, "causal", json_boolean(s->causal));
     json_object_set_new(call, "strided", json_boolean(s->is_interleaved));
+    json_object_set_new(call, "packed", json_boolean(s->is_packed));
     sattn_result_text(call, "mask",
                       s->mask.kind == SATTN_MASK_NONE   ? NULL
                       : s->mask.kind == SATTN_MASK_BOOL ? "bool"

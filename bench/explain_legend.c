@@ -17,7 +17,6 @@ static bool any_name_has(const sattn_explained *explain, const char *word)
 
 static void print_columns(sattn_op op, FILE *file)
 {
-    const bool is_array = op == SATTN_OP_exp || op == SATTN_OP_tanh;
     fprintf(file,
             "*          what the call runs\n"
             "+          on the front: of those measured and eligible, none is both faster and\n"
@@ -29,7 +28,7 @@ static void print_columns(sattn_op op, FILE *file)
             "           median; ~ measured beside other work\n"
             "error      the worst / the most that rounding explains, in %s%s\n",
             sattn_bench_op_by_name(sattn_op_name(op))->task->error_unit,
-            is_array ? "" : ", u = 2^-24");
+            sattn_op_takes_arrays(op) ? "" : ", u = 2^-24");
 }
 
 void sattn_explain_print_legend(const sattn_explained *explain, FILE *file)

@@ -172,6 +172,13 @@ static bool set_strided(sattn_explain_given *given, const char *value)
     return true;
 }
 
+static bool set_packed(sattn_explain_given *given, const char *value)
+{
+    (void)value;
+    given->is_packed = true;
+    return true;
+}
+
 static bool set_scores(sattn_explain_given *given, const char *value)
 {
     (void)value;
@@ -206,7 +213,8 @@ static const struct {
     {"--threads", true, set_threads}, {"--profile", true, set_profile},
     {"--causal", false, set_causal},  {"--results", true, set_results},
     {"--scores", false, set_scores},  {"--strided", false, set_strided},
-    {"--json", false, set_json},      {"--help", false, set_help},
+    {"--packed", false, set_packed},  {"--json", false, set_json},
+    {"--help", false, set_help},
 };
 
 enum {

@@ -65,27 +65,67 @@ bool sattn_explain_find_shape(const char *name, const sattn_shape **shape)
     return *shape;
 }
 
-static bool takes_arrays(sattn_op op)
+static sattn_shape_kind kind_of(sattn_op op)
 {
-    return op == SATTN_OP_exp || op == SATTN_OP_tanh;
+    return op == SATTN_OP_additive     ? SATTN_SHAPE_ALIGNMENT
+           : op == SATTN_OP_linear     ? SATTN_SHAPE_MAP
+           : op == SATTN_OP_gru        ? SATTN_SHAPE_GATES
+           : sattn_op_takes_arrays(op) ? SATTN_SHAPE_ARRAY
+                                       : SATTN_SHAPE_ATTENTION;
+}
+
+/* Whether calls of the kind are given by a number of elements. */
+static bool takes_length(sattn_shape_kind kind)
+{
+    return kind == SATTN_SHAPE_ARRAY || kind == SATTN_SHAPE_GATES;
 }
 
 /* What each op cannot do without, beside what a named shape has. */
 static bool is_needed(sattn_op op, sattn_extent extent)
 {
+    const bool has_length = takes_length(kind_of(op));
     switch (extent) {
     case SATTN_EXTENT_N_Q:
     case SATTN_EXTENT_N_K:
-        return !takes_arrays(op);
+        return !has_length;
     case SATTN_EXTENT_D:
-        return op == SATTN_OP_fused || op == SATTN_OP_qk;
+        return !has_length && op != SATTN_OP_softmax && op != SATTN_OP_av;
     case SATTN_EXTENT_D_V:
         return op == SATTN_OP_av;
     case SATTN_EXTENT_LENGTH:
-        return takes_arrays(op);
+        return has_length;
     default:
         return false;
     }
+}
+
+/* What a call of a kind is given by beside what all but arrays and gates take. */
+static bool may_have(sattn_shape_kind kind, sattn_extent extent)
+{
+    if (kind == SATTN_SHAPE_ATTENTION || takes_length(kind))
+        return (extent == SATTN_EXTENT_LENGTH) == takes_length(kind);
+    return extent == SATTN_EXTENT_N_Q || extent == SATTN_EXTENT_N_K || extent == SATTN_EXTENT_D ||
+           (extent == SATTN_EXTENT_BATCH && kind == SATTN_SHAPE_ALIGNMENT);
+}
+
+/* A call of each kind, what gives it, and the ops that are such calls. */
+static const struct {
+    const char *name, *given_by, *ops;
+} kind_words[] = {
+    [SATTN_SHAPE_ATTENTION] = {"an attention", "--n-q, --n-k and --d", "fused, qk, softmax or av"},
+    [SATTN_SHAPE_ARRAY] = {"an array", "its length, as --n 4096", "exp, tanh or sigmoid"},
+    [SATTN_SHAPE_ALIGNMENT] = {"an alignment", "--n-q, --n-k and --d", "additive"},
+    [SATTN_SHAPE_MAP] = {"a linear map", "--n-q (rows), --n-k (outputs) and --d (inputs)",
+                         "linear"},
+    [SATTN_SHAPE_GATES] = {"gated units", "their number, as --n 512", "gru"}};
+
+/* "<word><why>--op exp takes an array, given by ..." */
+static bool complain_kind(const char *word, const char *why, sattn_op op)
+{
+    const sattn_shape_kind kind = kind_of(op);
+    fprintf(stderr, "simdattn explain: %s%s--op %s takes %s, given by %s\n", word, why,
+            sattn_op_name(op), kind_words[kind].name, kind_words[kind].given_by);
+    return false;
 }
 
 static bool any_extent(const sattn_explain_given *given)
@@ -96,43 +136,49 @@ static bool any_extent(const sattn_explain_given *given)
     return false;
 }
 
-/* Whether op, named shape and extents are all of attentions or all of arrays. */
+/* Whether op, named shape and extents are all of one kind of call. */
 static bool check_kinds(const sattn_explain_given *given)
 {
-    const int64_t *const e = given->extents;
     const sattn_op op = given->options->op;
-    const bool is_array = (given->named && given->named->is_array) || e[SATTN_EXTENT_LENGTH] > 0;
+    const sattn_shape_kind kind = kind_of(op);
     if (!given->named && !any_extent(given))
         return complain("which call? Name a shape, as --shape llama3-8b-decode-2049, or give ",
-                        takes_arrays(op) ? "--n" : "--n-q, --n-k and --d");
-    if (is_array && !takes_arrays(op))
-        return complain(e[SATTN_EXTENT_LENGTH] > 0 ? "--n" : given->named->name,
-                        " is of an array: expected --op exp or --op tanh with it");
-    for (int x = 0; takes_arrays(op) && x < SATTN_EXTENTS; ++x)
-        if (e[x] > 0 && x != SATTN_EXTENT_LENGTH)
-            return complain(sattn_extent_option((sattn_extent)x),
-                            ": exp and tanh take an array, expected its length, --n");
-    if (takes_arrays(op) && !is_array)
-        return complain(given->named->name, " is an attention: exp and tanh take an array, as of "
-                                            "the shape array-4096 or --n 4096");
+                        takes_length(kind) ? "--n" : "--n-q, --n-k and --d");
+    if (given->named && given->named->kind != kind) {
+        char why[128];
+        snprintf(why, sizeof why,
+                 " is %s, expected --op %s with it: ", kind_words[given->named->kind].name,
+                 kind_words[given->named->kind].ops);
+        return complain_kind(given->named->name, why, op);
+    }
+    for (int x = 0; x < SATTN_EXTENTS; ++x)
+        if (given->extents[x] > 0 && !may_have(kind, (sattn_extent)x))
+            return complain_kind(sattn_extent_option((sattn_extent)x),
+                                 x == SATTN_EXTENT_LENGTH
+                                     ? " is of arrays and gated units, expected --op exp, tanh, "
+                                       "sigmoid or gru with it: "
+                                     : ": ",
+                                 op);
     return true;
 }
 
-/* What was given of a whole attention alone, or of what is no array; NULL: nothing. */
+/* What was given of a whole attention alone, or of another kind of call; NULL: nothing. */
 static const char *foreign_option(const sattn_explain_given *given)
 {
     const sattn_explain_options *const o = given->options;
-    const bool is_array = takes_arrays(o->op), is_part = o->op != SATTN_OP_fused;
+    const sattn_shape_kind kind = kind_of(o->op);
+    const bool is_part = o->op != SATTN_OP_fused, is_apart = kind != SATTN_SHAPE_ATTENTION;
     const struct {
         bool is_foreign;
         const char *name;
     } options[] = {{is_part && o->plan, "--plan"},
                    {is_part && o->key_splits > 0, "--key-splits"},
                    {is_part && o->has_scores, "--scores"},
-                   {is_array && given->is_causal, "--causal"},
-                   {is_array && o->has_window, "--window"},
-                   {is_array && given->mask != SATTN_MASK_NONE, "--mask"},
-                   {is_array && given->is_strided, "--strided"}};
+                   {is_apart && given->is_causal, "--causal"},
+                   {is_apart && o->has_window, "--window"},
+                   {is_apart && given->mask != SATTN_MASK_NONE, "--mask"},
+                   {is_apart && given->is_strided, "--strided"},
+                   {kind != SATTN_SHAPE_MAP && given->is_packed, "--packed"}};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; ++i)
         if (options[i].is_foreign)
             return options[i].name;
@@ -140,7 +186,7 @@ static const char *foreign_option(const sattn_explain_given *given)
 }
 
 /* A call of one head of each kind and one batch entry, with nothing hidden. */
-static sattn_shape plain_shape(bool is_array)
+static sattn_shape plain_shape(sattn_shape_kind kind)
 {
     return (sattn_shape){.name = "",
                          .real_layer = -1,
@@ -151,7 +197,7 @@ static sattn_shape plain_shape(bool is_array)
                          .n_k = 1,
                          .d = 1,
                          .d_v = 1,
-                         .is_array = is_array};
+                         .kind = kind};
 }
 
 static void put(int64_t *to, int64_t given)
@@ -176,6 +222,13 @@ static void apply_extents(const sattn_explain_given *given, sattn_shape *shape)
     if (!given->named)
         put(&shape->n_kv_heads, e[SATTN_EXTENT_HEADS]);
     put(&shape->n_kv_heads, e[SATTN_EXTENT_KV_HEADS]);
+    if (shape->kind == SATTN_SHAPE_GATES && e[SATTN_EXTENT_LENGTH] > 0) { /* of one row */
+        shape->n_q = shape->n_k = 1;
+        shape->d_v = e[SATTN_EXTENT_LENGTH];
+        shape->d = 3 * shape->d_v;
+    }
+    if (shape->kind == SATTN_SHAPE_MAP)
+        shape->d_v = 1;
 }
 
 static void apply_flags(const sattn_explain_given *given, sattn_shape *shape)
@@ -183,6 +236,7 @@ static void apply_flags(const sattn_explain_given *given, sattn_shape *shape)
     sattn_explain_options *const o = given->options;
     shape->causal = shape->causal || given->is_causal;
     shape->is_interleaved = shape->is_interleaved || given->is_strided;
+    shape->is_packed = shape->is_packed || given->is_packed;
     if (given->mask != SATTN_MASK_NONE)
         shape->mask = (sattn_shape_mask){
             .content = SATTN_CONTENT_INPUT, .kind = given->mask, .per_query = true};
@@ -202,10 +256,13 @@ bool sattn_explain_complete(sattn_explain_given *given)
     const char *const foreign = foreign_option(given);
     if (!check_kinds(given))
         return false;
+    if (foreign && kind_of(o->op) != SATTN_SHAPE_ATTENTION)
+        return complain_kind(foreign, " means nothing to the call: ", o->op);
     if (foreign)
-        return complain(foreign, takes_arrays(o->op) ? " means nothing to exp and tanh of an array"
-                                                     : " is of whole attentions: expected it "
-                                                       "without --op, or with --op fused");
+        return complain(foreign, given->is_packed
+                                     ? " is of linear maps: expected it with --op linear"
+                                     : " is of whole attentions: expected it without --op, or with "
+                                       "--op fused");
     for (int e = 0; !given->named && e < SATTN_EXTENTS; ++e) {
         const bool is_square = e == SATTN_EXTENT_D_V && given->extents[SATTN_EXTENT_D] > 0;
         if (is_needed(o->op, (sattn_extent)e) && given->extents[e] == 0 && !is_square)
@@ -213,10 +270,11 @@ bool sattn_explain_complete(sattn_explain_given *given)
                             " is missing: a call is given by its extents, or by --shape");
     }
     const bool has_window = o->has_window;
-    o->shape = given->named ? *given->named : plain_shape(takes_arrays(o->op));
+    o->shape = given->named ? *given->named : plain_shape(kind_of(o->op));
     apply_extents(given, &o->shape);
     apply_flags(given, &o->shape);
-    o->is_changed = given->named && (any_extent(given) || given->is_causal || given->is_strided ||
-                                     given->mask != SATTN_MASK_NONE || has_window);
+    o->is_changed =
+        given->named && (any_extent(given) || given->is_causal || given->is_strided ||
+                         given->is_packed || given->mask != SATTN_MASK_NONE || has_window);
     return true;
 }

@@ -16,13 +16,19 @@
 #define ARRAYS SATTN_PRESET_ARRAYS
 #define LIMITS SATTN_PRESET_LIMITS
 #define CALLS  SATTN_PRESET_CALLS
+#define LAYERS SATTN_PRESET_LAYERS
 
 #define SIZES(b, hq, hkv, tq, tk, depth, depth_v)                                                  \
     .batch = b, .n_q_heads = hq, .n_kv_heads = hkv, .n_q = tq, .n_k = tk, .d = depth,              \
     .d_v = depth_v, .real_layer = -1
 /* One head whose scores are so many lines of so many keys. */
 #define LINES_OF(lines, keys) SIZES(1, 1, 1, lines, keys, 64, 64)
-#define NUMBERS(n)            SIZES(1, 1, 1, 1, n, 1, 1), .is_array = true
+#define NUMBERS(n)            SIZES(1, 1, 1, 1, n, 1, 1), .kind = SATTN_SHAPE_ARRAY
+#define ALIGNMENT(b, tq, tk, depth)                                                                \
+    SIZES(b, 1, 1, tq, tk, depth, depth), .kind = SATTN_SHAPE_ALIGNMENT
+#define MAP(rows, outputs, inputs)        SIZES(1, 1, 1, rows, outputs, inputs, 1), .kind = SATTN_SHAPE_MAP
+#define PACKED_MAP(rows, outputs, inputs) MAP(rows, outputs, inputs), .is_packed = true
+#define GATES(rows, units)                SIZES(1, 1, 1, rows, rows, 3 * (units), units), .kind = SATTN_SHAPE_GATES
 /* Sizes of the tree's own files; those of other files are taken from them. */
 #define REAL_LAYER(number)                                                                         \
     .batch = 5, .n_q_heads = 12, .n_kv_heads = 12, .n_q = 247, .n_k = 247, .d = 32, .d_v = 32,     \
@@ -73,12 +79,8 @@ const char *sattn_preset_names(void)
     return "quick, models, decode, real, data, limits, full";
 }
 
-void sattn_shape_describe(const sattn_shape *shape, char *text, size_t size)
+static void describe_attention(const sattn_shape *shape, char *text, size_t size)
 {
-    if (shape->is_array) {
-        snprintf(text, size, "n=%lld", (long long)shape->n_k);
-        return;
-    }
     char mask[48] = "", window[32] = "", softcap[32] = "";
     if (shape->mask.kind != SATTN_MASK_NONE)
         snprintf(mask, sizeof mask, " %s mask%s",
@@ -104,4 +106,28 @@ void sattn_shape_describe(const sattn_shape *shape, char *text, size_t size)
              shape->causal ? " causal" : "", window, mask, softcap,
              shape->has_alibi ? " ALiBi" : "", shape->has_sinks ? " sinks" : "",
              shape->real_layer >= 0 ? " padded" : "", shape->is_interleaved ? " interleaved" : "");
+}
+
+void sattn_shape_describe(const sattn_shape *shape, char *text, size_t size)
+{
+    const long long n_q = shape->n_q, n_k = shape->n_k, d = shape->d;
+    switch (shape->kind) {
+    case SATTN_SHAPE_ATTENTION:
+        describe_attention(shape, text, size);
+        break;
+    case SATTN_SHAPE_ARRAY:
+        snprintf(text, size, "n=%lld", n_k);
+        break;
+    case SATTN_SHAPE_ALIGNMENT:
+        snprintf(text, size, "B=%lld Tq=%lld Tk=%lld D=%lld%s", (long long)shape->batch, n_q, n_k,
+                 d, shape->is_interleaved ? " interleaved" : "");
+        break;
+    case SATTN_SHAPE_MAP:
+        snprintf(text, size, "rows=%lld outputs=%lld inputs=%lld%s", n_q, n_k, d,
+                 shape->is_packed ? " packed" : "");
+        break;
+    case SATTN_SHAPE_GATES:
+        snprintf(text, size, "rows=%lld units=%lld", n_q, (long long)shape->d_v);
+        break;
+    }
 }

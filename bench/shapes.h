@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * shapes.h: named attention shapes of real models, each with where its numbers come from; besides
- * them plain ones chosen to show one thing, and arrays.
+ * them plain ones chosen to show one thing, arrays, and the parts of layers.
  *
  * Sources are test suites and configurations of public projects; sequence lengths of decoders are
  * those of the cited suite unless the note says "length chosen". */
@@ -21,13 +21,23 @@ typedef enum sattn_preset {
     SATTN_PRESET_REAL = 8,
     SATTN_PRESET_DATA = 16, /* run on every kind of data of bench_data.h */
     /* No names of the command line, but what an op is run on if no preset is asked for: */
-    SATTN_PRESET_STEPS = 32,   /* qk, softmax, av, chain */
-    SATTN_PRESET_LINES = 64,   /* softmax besides */
-    SATTN_PRESET_ARRAYS = 128, /* exp, tanh */
-    SATTN_PRESET_LIMITS = 256, /* only for goals.c, which says what is run on them */
-    SATTN_PRESET_CALLS = 512,  /* call */
-    SATTN_PRESET_FULL = 1023,  /* every shape, with every op but call, which keeps to its own */
+    SATTN_PRESET_STEPS = 32,    /* qk, softmax, av, chain */
+    SATTN_PRESET_LINES = 64,    /* softmax besides */
+    SATTN_PRESET_ARRAYS = 128,  /* exp, tanh, sigmoid */
+    SATTN_PRESET_LIMITS = 256,  /* only for goals.c, which says what is run on them */
+    SATTN_PRESET_CALLS = 512,   /* call */
+    SATTN_PRESET_LAYERS = 1024, /* additive, linear, gru */
+    SATTN_PRESET_FULL = 2047,   /* every shape, with every op but call, which keeps to its own */
 } sattn_preset;
+
+/* What a shape is a call of. */
+typedef enum sattn_shape_kind {
+    SATTN_SHAPE_ATTENTION, /* or one of its steps */
+    SATTN_SHAPE_ARRAY,     /* n_k numbers for exp, tanh or sigmoid; all other extents are 1 */
+    SATTN_SHAPE_ALIGNMENT, /* additive: n_q decoder states, n_k encoder states, d = d_v features */
+    SATTN_SHAPE_MAP,       /* linear: n_q rows, n_k outputs, d inputs; d_v is 1 */
+    SATTN_SHAPE_GATES,     /* gru: n_q = n_k rows of d_v units, d = 3 d_v */
+} sattn_shape_kind;
 
 /* What a mask of the shape holds. */
 typedef enum sattn_mask_content {
@@ -60,8 +70,9 @@ typedef struct sattn_shape {
     bool causal;
     bool has_alibi;      /* slopes 2^(-8 (h + 1) / n_q_heads) */
     bool has_sinks;      /* one per query head */
-    bool is_array;       /* n_k numbers for exp and tanh; all other extents are 1 */
     bool is_interleaved; /* tensors are [batch, rows, heads, features], not heads before rows */
+    bool is_packed;      /* a map's weights are packed */
+    sattn_shape_kind kind;
 } sattn_shape;
 
 const sattn_shape *sattn_shapes(size_t *count);
@@ -72,7 +83,9 @@ unsigned sattn_preset_by_name(const char *name);
 /* The names of all presets, separated by commas. */
 const char *sattn_preset_names(void);
 
-/* "n=4096" for an array, else "B=1 Hq=16 Hkv=16 Tq=384 Tk=384 D=64 causal ..." */
+/* "n=4096" for an array, "rows=1 outputs=1536 inputs=512 packed" for a map, "B=1 Tq=1 Tk=1000
+ * D=512" for an alignment, "rows=1 units=512" for gates, else "B=1 Hq=16 Hkv=16 Tq=384 Tk=384 D=64
+ * causal ..." */
 void sattn_shape_describe(const sattn_shape *shape, char *text, size_t size);
 
 #endif

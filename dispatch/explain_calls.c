@@ -125,6 +125,19 @@ sattn_status sattn_explain_linear(sattn_explanation **made, const sattn_linear_w
     return explain_apart(made, &shape_class, weights->packed ? plan.kernel : NULL, options);
 }
 
+sattn_status sattn_explain_linear_pack(sattn_explanation **made,
+                                       const sattn_linear_weights *weights, int64_t n_rows,
+                                       const sattn_options *options)
+{
+    sattn_status status = begin(made);
+    if (status == SATTN_OK)
+        status = sattn_linear_check_unpacked(weights, n_rows);
+    if (status != SATTN_OK)
+        return status;
+    const sattn_shape_class shape_class = sattn_linear_class(weights, n_rows, true, options);
+    return explain_apart(made, &shape_class, NULL, options);
+}
+
 sattn_status sattn_explain_gru(sattn_explanation **made, int64_t n_rows, int64_t n_hidden,
                                const sattn_options *options)
 {

@@ -49,6 +49,15 @@ sattn_status sattn_linear_check_shape(const sattn_linear_weights *weights,
     return status;
 }
 
+sattn_status sattn_linear_check_unpacked(const sattn_linear_weights *weights, int64_t n_rows)
+{
+    if (!weights)
+        return sattn_fail(SATTN_ERR_ARGUMENT, "weights is NULL: expected weights");
+    sattn_linear_weights in_place = *weights;
+    in_place.packed = NULL;
+    return sattn_linear_check_shape(&in_place, &sattn_linear_plain_names, n_rows);
+}
+
 /* ---- the plan */
 
 sattn_shape_class sattn_linear_class(const sattn_linear_weights *weights, int64_t n_rows,

@@ -34,6 +34,9 @@ typedef struct sattn_linear_plan {
 sattn_status sattn_linear_check_shape(const sattn_linear_weights *weights,
                                       const sattn_linear_names *names, int64_t n_rows);
 
+/* The same of weights that are to be packed, whatever stands in `packed`. */
+sattn_status sattn_linear_check_unpacked(const sattn_linear_weights *weights, int64_t n_rows);
+
 /* The memory of weights, of which those packed are so many bytes; returns how many tensors it is.
  */
 int sattn_linear_tensors_of(const sattn_linear_weights *weights, const sattn_linear_names *names,

@@ -96,11 +96,7 @@ static sattn_status choose(const sattn_linear_weights *weights, int64_t n_rows,
 {
     sattn_overrides overrides;
     sattn_decision decision;
-    if (!weights)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "weights is NULL: expected weights");
-    sattn_linear_weights in_place = *weights;
-    in_place.packed = NULL;
-    sattn_status status = sattn_linear_check_shape(&in_place, &sattn_linear_plain_names, n_rows);
+    sattn_status status = sattn_linear_check_unpacked(weights, n_rows);
     if (status == SATTN_OK)
         status = sattn_options_check(options);
     if (status == SATTN_OK)

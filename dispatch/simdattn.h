@@ -456,6 +456,10 @@ SATTN_API sattn_status sattn_explain_additive(sattn_explanation **explanation,
 SATTN_API sattn_status sattn_explain_linear(sattn_explanation **explanation,
                                             const sattn_linear_weights *weights, int64_t n_rows,
                                             const sattn_options *options);
+/* The same of sattn_linear_pack: which kernel it packs for. */
+SATTN_API sattn_status sattn_explain_linear_pack(sattn_explanation **explanation,
+                                                 const sattn_linear_weights *weights,
+                                                 int64_t n_rows, const sattn_options *options);
 SATTN_API sattn_status sattn_explain_gru(sattn_explanation **explanation, int64_t n_rows,
                                          int64_t n_hidden, const sattn_options *options);
 SATTN_API void sattn_explanation_destroy(sattn_explanation *explanation);

@@ -60,7 +60,7 @@ static void test_extents(void **state)
     assert_true(parse("--op av --n-q 5 --n-k 6 --d 7", &o));
     assert_int_equal(o.shape.d_v, 7);
     assert_true(parse("--op tanh --n 1000", &o));
-    assert_true(o.shape.is_array && o.shape.n_k == 1000);
+    assert_true(o.shape.kind == SATTN_SHAPE_ARRAY && o.shape.n_k == 1000);
 }
 
 static void test_named_shapes(void **state)
@@ -79,7 +79,7 @@ static void test_named_shapes(void **state)
     assert_true(parse("--shape p-90x90-d64", &o)); /* one of `tune --verify` */
     check_extents(&o.shape, o.shape.n_q_heads, o.shape.n_kv_heads, 90, 90, 64, 64);
     assert_true(parse("--op exp --shape exp-700", &o));
-    assert_true(o.shape.is_array && o.shape.n_k == 700);
+    assert_true(o.shape.kind == SATTN_SHAPE_ARRAY && o.shape.n_k == 700);
     assert_true(parse("--shape bert-large-384", &o));
     assert_true(o.shape.mask.kind == SATTN_MASK_ADDITIVE && !o.is_changed);
     assert_true(parse("--shape gpt-oss-120b-window-512", &o));

@@ -28,7 +28,7 @@ static void test_table(void **state)
         assert_non_null(shape);
         const sattn_bench_op *const op = sattn_bench_op_by_name(goal->op);
         assert_non_null(op);
-        assert_int_equal(op->task->takes_arrays, shape->is_array);
+        assert_int_equal(op->task->takes, shape->kind);
         assert_true(goal->cache == SATTN_WARM || goal->cache == SATTN_COLD);
         assert_true((goal->measure == SATTN_GOAL_EASY) == (goal->data != NULL));
         assert_true((goal->measure == SATTN_GOAL_NEIGHBOUR) == (goal->neighbour != NULL));

@@ -294,6 +294,9 @@ static void test_tags(void **state)
             (use_packed(&c), c.weights.n_out = N_HIDDEN - 1));
     REFUSED(linear, SATTN_ERR_ARGUMENT, "packed for sattn_linear_f32_sc?lar with tiles",
             (use_packed(&c), memcpy(strstr((char *)c.packed + 8, "scalar"), "sc?lar", 6)));
+    for (size_t at = 96; at < 104; at += 4) /* the tiles */
+        REFUSED(linear, SATTN_ERR_ARGUMENT, "which this build does not have",
+                (use_packed(&c), c.packed[at] ^= 2));
     REFUSED(linear, SATTN_ERR_OVERLAP, "y.data overlaps packed",
             (use_packed(&c), c.rows.y.data = c.packed + 160));
     const char *const other = another_linear_kernel();
@@ -443,6 +446,87 @@ static void test_nothing_to_do(void **state)
     }
 }
 
+/* One candidate of each kernel of the op, of which one is taken; its kernel. */
+static const char *taken_of(sattn_explanation *e, sattn_op op)
+{
+    size_t count, n_of_op = 0;
+    const char *taken = NULL;
+    const sattn_kernel *const rows = sattn_registry(&count);
+    for (size_t i = 0; i < count; ++i)
+        n_of_op += rows[i].op == op;
+    assert_int_equal(e->n_candidates, n_of_op);
+    for (size_t i = 0; i < e->n_candidates; ++i) {
+        assert_int_equal(sattn_kernel_by_name(e->candidates[i].kernels)->op, op);
+        assert_string_equal(e->candidates[i].plan, "");
+        assert_int_equal(e->candidates[i].reason[0] == '\0', e->candidates[i].is_taken);
+        if (e->candidates[i].is_taken)
+            taken = sattn_kernel_by_name(e->candidates[i].kernels)->name;
+    }
+    assert_non_null(taken);
+    return taken;
+}
+
+static void test_explanations(void **state)
+{
+    (void)state;
+    static call c;
+    sattn_explanation *e;
+    const sattn_options scalar = {.kernels = "sattn_linear_f32_scalar,sattn_gru_f32_scalar"};
+    make_call(&c);
+    assert_int_equal(sattn_explain_sigmoid(&e, 700, NULL), SATTN_OK);
+    assert_string_equal(e->shape_class, "sigmoid n<=1024 threads=1");
+    taken_of(e, SATTN_OP_sigmoid);
+    sattn_explanation_destroy(e);
+    assert_int_equal(sattn_explain_additive(&e, &c.alignment, NULL), SATTN_OK);
+    assert_string_equal(e->shape_class, "additive few-query rows<=4 keys<=8 d<=8 dense threads=1");
+    taken_of(e, SATTN_OP_additive);
+    sattn_explanation_destroy(e);
+    assert_int_equal(sattn_explain_gru(&e, ROWS, N_HIDDEN, &scalar), SATTN_OK);
+    assert_string_equal(e->shape_class, "gru n<=16 threads=1");
+    assert_string_equal(taken_of(e, SATTN_OP_gru), "sattn_gru_f32_scalar");
+    assert_non_null(strstr(e->decision, "by name"));
+    sattn_explanation_destroy(e);
+    assert_int_equal(sattn_explain_linear(&e, &c.weights, ROWS, &scalar), SATTN_OK);
+    assert_string_equal(e->shape_class,
+                        "linear few-query rows<=4 outputs<=4 inputs<=8 in-place threads=1");
+    assert_string_equal(taken_of(e, SATTN_OP_linear), "sattn_linear_f32_scalar");
+    sattn_explanation_destroy(e);
+    assert_int_equal(sattn_explain_additive(&e, NULL, NULL), SATTN_ERR_ARGUMENT);
+    assert_null(e);
+    assert_int_equal(sattn_explain_gru(&e, -1, 1, NULL), SATTN_ERR_ARGUMENT);
+    assert_int_equal(sattn_explain_linear(NULL, &c.weights, 1, NULL), SATTN_ERR_ARGUMENT);
+    assert_int_equal(sattn_explain_linear_pack(&e, NULL, 1, NULL), SATTN_ERR_ARGUMENT);
+}
+
+/* What packed weights are packed for is taken, and nothing else can be. */
+static void test_explanations_of_packs(void **state)
+{
+    (void)state;
+    static call c;
+    sattn_explanation *e;
+    const char *const other = another_linear_kernel();
+    make_call(&c);
+    assert_int_equal(sattn_explain_linear_pack(&e, &c.weights, 1, NULL), SATTN_OK);
+    assert_string_equal(e->shape_class,
+                        "linear decode rows<=1 outputs<=4 inputs<=8 packed threads=1");
+    const char *const chosen = taken_of(e, SATTN_OP_linear);
+    sattn_explanation_destroy(e);
+    c.weights.packed = c.packed;
+    assert_int_equal(sattn_linear_pack(&c.weights, 1, NULL, c.packed, PACK_BYTES), SATTN_OK);
+    assert_int_equal(sattn_explain_linear(&e, &c.weights, 40, NULL), SATTN_OK);
+    assert_string_equal(e->decision, "the weights are packed for it");
+    assert_string_equal(taken_of(e, SATTN_OP_linear), chosen);
+    for (size_t i = 0; i < e->n_candidates; ++i) {
+        assert_int_equal(e->candidates[i].is_eligible, e->candidates[i].is_taken);
+        assert_true(e->candidates[i].is_taken || !e->candidates[i].is_eligible);
+    }
+    sattn_explanation_destroy(e);
+    use_packed(&c);
+    const sattn_options named = {.kernels = other};
+    if (other)
+        assert_int_equal(sattn_explain_linear(&e, &c.weights, 1, &named), SATTN_ERR_ARGUMENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,6 +539,8 @@ int main(void)
         cmocka_unit_test(test_cell_refusals),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_nothing_to_do),
+        cmocka_unit_test(test_explanations),
+        cmocka_unit_test(test_explanations_of_packs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,18 @@ static void test_class_of_arguments(void **state)
     check_text(&c, "exp n<=2048 threads=2");
     c = sattn_class_of_array(SATTN_OP_tanh, 0, 1);
     check_text(&c, "tanh n<=1 threads=1");
+    c = sattn_class_of_array(SATTN_OP_sigmoid, 3, 1);
+    check_text(&c, "sigmoid n<=4 threads=1");
+    c = sattn_class_of_array(SATTN_OP_gru, 512, 1);
+    check_text(&c, "gru n<=512 threads=1");
+    c = sattn_class_of_additive(1, 1000, 512, false, 1);
+    check_text(&c, "additive decode rows<=1 keys<=1024 d<=512 dense threads=1");
+    c = sattn_class_of_additive(5, 49, 33, true, 2);
+    check_text(&c, "additive few-query rows<=8 keys<=64 d<=64 strided threads=2");
+    c = sattn_class_of_linear(1, 1536, 1024, true, 1);
+    check_text(&c, "linear decode rows<=1 outputs<=2048 inputs<=1024 packed threads=1");
+    c = sattn_class_of_linear(197, 768, 769, false, 3);
+    check_text(&c, "linear prefill rows<=256 outputs<=1024 inputs<=1024 in-place threads=3");
 }
 
 /* What falls into one class and what does not. */
@@ -172,6 +184,14 @@ static void test_keys_and_texts(void **state)
     for (int log2 = 0; log2 <= 62; ++log2) {
         note_class(sattn_class_of_array(SATTN_OP_exp, (int64_t)1 << log2, 1));
         note_class(sattn_class_of_array(SATTN_OP_tanh, (int64_t)1 << log2, 1));
+        note_class(sattn_class_of_array(SATTN_OP_sigmoid, (int64_t)1 << log2, 1));
+        note_class(sattn_class_of_array(SATTN_OP_gru, (int64_t)1 << log2, 1));
+        for (int bit = 0; bit < 2; ++bit) {
+            note_class(sattn_class_of_additive(1, (int64_t)1 << log2, 40, bit, 1));
+            note_class(sattn_class_of_additive(4, 40, (int64_t)1 << log2, bit, 2));
+            note_class(sattn_class_of_linear(1, (int64_t)1 << log2, 40, bit, 1));
+            note_class(sattn_class_of_linear(4, 40, (int64_t)1 << log2, bit, 2));
+        }
     }
     qsort(keys, n_keys, sizeof keys[0], compare_keys);
     assert_true(keys[0] != 0);
@@ -205,6 +225,10 @@ static void test_texts_that_are_none(void **state)
         "qk decode rows<=1 keys<=512 d<=64 d_v<=64 group=1 dense threads=1",
         "exp keys<=512 threads=1",
         "log n<=512 threads=1",
+        "gru rows<=1 n<=512 threads=1",
+        "additive decode rows<=1 keys<=512 d<=64 packed threads=1",
+        "linear decode rows<=1 outputs<=512 inputs<=64 dense threads=1",
+        "linear decode rows<=1 keys<=512 d<=64 packed threads=1",
     };
     sattn_shape_class c;
     assert_true(sattn_class_parse(right, &c));
@@ -226,14 +250,17 @@ static void test_recipes_by_names(void **state)
     size_t count;
     char text[SATTN_RECIPE_TEXT];
     const sattn_kernel *const rows = sattn_registry(&count);
+    static const sattn_call calls[SATTN_OP_COUNT] = {
+        [SATTN_OP_fused] = SATTN_CALL_ATTENTION, [SATTN_OP_qk] = SATTN_CALL_QK,
+        [SATTN_OP_softmax] = SATTN_CALL_SOFTMAX, [SATTN_OP_av] = SATTN_CALL_AV,
+        [SATTN_OP_exp] = SATTN_CALL_EXP,         [SATTN_OP_tanh] = SATTN_CALL_TANH,
+        [SATTN_OP_sigmoid] = SATTN_CALL_SIGMOID, [SATTN_OP_additive] = SATTN_CALL_ADDITIVE,
+        [SATTN_OP_linear] = SATTN_CALL_LINEAR,   [SATTN_OP_gru] = SATTN_CALL_GRU};
     sattn_recipe r, again;
     for (size_t i = 0; i < count; ++i) {
-        const sattn_call call = rows[i].op == SATTN_OP_fused     ? SATTN_CALL_ATTENTION
-                                : rows[i].op == SATTN_OP_qk      ? SATTN_CALL_QK
-                                : rows[i].op == SATTN_OP_softmax ? SATTN_CALL_SOFTMAX
-                                : rows[i].op == SATTN_OP_av      ? SATTN_CALL_AV
-                                : rows[i].op == SATTN_OP_exp     ? SATTN_CALL_EXP
-                                                                 : SATTN_CALL_TANH;
+        const sattn_call call = calls[rows[i].op];
+        assert_int_equal(sattn_call_of_op(rows[i].op), call);
+        assert_int_equal(sattn_call_op(call), rows[i].op);
         const char *const plan = rows[i].op == SATTN_OP_fused ? "fused" : "";
         assert_true(sattn_recipe_parse(call, plan, rows[i].name, 0, &r));
         assert_ptr_equal(r.kernels[rows[i].op], &rows[i]);

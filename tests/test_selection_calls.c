@@ -333,7 +333,7 @@ static void test_steps_and_arrays(void **state)
         sattn_profile_destroy(profile);
     }
     const sattn_shape_class c = sattn_class_of_array(SATTN_OP_exp, 100, 1);
-    sattn_recipe recipe = {.computation = SATTN_COMPUTE_ARRAY};
+    sattn_recipe recipe = {.computation = SATTN_COMPUTE_APART};
     recipe.kernels[SATTN_OP_exp] = sattn_kernel_by_name("sattn_exp_f32_scalar");
     sattn_profile *const profile = profile_of_one(&c, sattn_cpu_this()->usable, &recipe);
     const sattn_options options = {.profile = profile},
@@ -342,15 +342,17 @@ static void test_steps_and_arrays(void **state)
     sattn_decision decision;
     const sattn_kernel *kernel;
     assert_int_equal(sattn_overrides_get(&options, &overrides), SATTN_OK);
-    sattn_choose_array_kernel(SATTN_OP_exp, 100, &overrides, &options, &kernel, &decision);
+    const sattn_shape_class longer = sattn_class_of_array(SATTN_OP_exp, 129, 1);
+    const sattn_shape_class other = sattn_class_of_array(SATTN_OP_tanh, 100, 1);
+    sattn_choose_apart(&c, &overrides, &kernel, &decision);
     assert_int_equal(decision, SATTN_DECIDED_BY_PROFILE);
     assert_ptr_equal(kernel, recipe.kernels[SATTN_OP_exp]);
-    sattn_choose_array_kernel(SATTN_OP_exp, 129, &overrides, &options, &kernel, &decision);
+    sattn_choose_apart(&longer, &overrides, &kernel, &decision);
     assert_int_equal(decision, SATTN_DECIDED_WITHOUT_ENTRY);
-    sattn_choose_array_kernel(SATTN_OP_tanh, 100, &overrides, &options, &kernel, &decision);
+    sattn_choose_apart(&other, &overrides, &kernel, &decision);
     assert_int_equal(decision, SATTN_DECIDED_WITHOUT_ENTRY);
     assert_int_equal(sattn_overrides_get(&named, &overrides), SATTN_OK);
-    sattn_choose_array_kernel(SATTN_OP_exp, 100, &overrides, &named, &kernel, &decision);
+    sattn_choose_apart(&c, &overrides, &kernel, &decision);
     assert_int_equal(decision, SATTN_DECIDED_BY_NAME);
     sattn_profile_destroy(profile);
 }
@@ -659,8 +661,16 @@ static void test_list_of_key_ranges(void **state)
 static void test_list_of_steps(void **state)
 {
     (void)state;
-    static const sattn_op ops[] = {SATTN_OP_qk, SATTN_OP_softmax, SATTN_OP_av, SATTN_OP_exp,
-                                   SATTN_OP_tanh};
+    static const sattn_op ops[] = {
+        SATTN_OP_qk,      SATTN_OP_softmax,  SATTN_OP_av,     SATTN_OP_exp,    SATTN_OP_tanh,
+        SATTN_OP_sigmoid, SATTN_OP_additive, SATTN_OP_linear, SATTN_OP_linear, SATTN_OP_gru};
+    const sattn_shape_class apart[] = {sattn_class_of_array(SATTN_OP_exp, 100, 1),
+                                       sattn_class_of_array(SATTN_OP_tanh, 100, 1),
+                                       sattn_class_of_array(SATTN_OP_sigmoid, 100, 1),
+                                       sattn_class_of_additive(1, 100, 40, false, 1),
+                                       sattn_class_of_linear(40, 100, 70, false, 1),
+                                       sattn_class_of_linear(1, 100, 70, true, 1),
+                                       sattn_class_of_array(SATTN_OP_gru, 100, 1)};
     size_t count;
     const sattn_kernel *const rows = sattn_registry(&count);
     sattn_attention_args a = shape_of(1, 1, 40, 100);
@@ -672,7 +682,7 @@ static void test_list_of_steps(void **state)
             assert_int_equal(sattn_list_recipes(&list, (sattn_call)(SATTN_CALL_QK + s), &a, NULL),
                              SATTN_OK);
         else
-            assert_int_equal(sattn_list_array_recipes(&list, ops[s], 100, NULL), SATTN_OK);
+            assert_int_equal(sattn_list_apart_recipes(&list, &apart[s - 3], NULL, NULL), SATTN_OK);
         check_list(&list);
         for (size_t i = 0; i < count; ++i) {
             n_of_op += rows[i].op == ops[s];

@@ -56,7 +56,7 @@ static void test_extents(void **state)
         const sattn_shape *const a = &shapes[s];
         assert_true(a->batch > 0 && a->n_q_heads > 0 && a->n_kv_heads > 0);
         assert_true(a->n_q > 0 && a->n_k > 0 && a->d > 0 && a->d_v > 0);
-        if (a->is_array) {
+        if (a->kind == SATTN_SHAPE_ARRAY) {
             const int64_t others[] = {a->batch, a->n_q_heads, a->n_kv_heads, a->n_q, a->d, a->d_v};
             for (size_t e = 0; e < sizeof others / sizeof others[0]; ++e)
                 assert_int_equal(others[e], 1);
@@ -89,10 +89,11 @@ static void test_presets(void **state)
         const bool is_real = (a->presets & SATTN_PRESET_REAL) != 0;
         const bool is_decode = (a->presets & SATTN_PRESET_DECODE) != 0;
         assert_true(a->presets != 0 && !(a->presets & ~(unsigned)SATTN_PRESET_FULL));
-        assert_true(a->is_array == (a->presets == SATTN_PRESET_ARRAYS)); /* no op has both */
+        assert_true((a->kind == SATTN_SHAPE_ARRAY) ==
+                    (a->presets == SATTN_PRESET_ARRAYS)); /* no op has both */
         n_steps += (a->presets & SATTN_PRESET_STEPS) != 0;
         n_lines += (a->presets & SATTN_PRESET_LINES) != 0;
-        n_arrays += a->is_array;
+        n_arrays += a->kind == SATTN_SHAPE_ARRAY;
         n_data += (a->presets & SATTN_PRESET_DATA) != 0;
         n_calls += (a->presets & SATTN_PRESET_CALLS) != 0;
         if (a->presets & SATTN_PRESET_CALLS) /* so short that what is around the kernel counts */
@@ -163,11 +164,21 @@ static void test_descriptions(void **state)
     for (size_t s = 0; s < n; ++s) {
         char text[256], extents[96];
         sattn_shape_describe(&shapes[s], text, sizeof text);
-        if (shapes[s].is_array) {
+        if (shapes[s].kind == SATTN_SHAPE_ARRAY) {
             snprintf(extents, sizeof extents, "n=%lld", (long long)shapes[s].n_k);
             assert_string_equal(text, extents);
-            continue;
+        } else if (shapes[s].kind == SATTN_SHAPE_MAP) {
+            snprintf(extents, sizeof extents, "rows=%lld outputs=%lld inputs=%lld%s",
+                     (long long)shapes[s].n_q, (long long)shapes[s].n_k, (long long)shapes[s].d,
+                     shapes[s].is_packed ? " packed" : "");
+            assert_string_equal(text, extents);
+        } else if (shapes[s].kind == SATTN_SHAPE_GATES) {
+            snprintf(extents, sizeof extents, "rows=%lld units=%lld", (long long)shapes[s].n_q,
+                     (long long)shapes[s].d / 3);
+            assert_string_equal(text, extents);
         }
+        if (shapes[s].kind != SATTN_SHAPE_ATTENTION && shapes[s].kind != SATTN_SHAPE_ALIGNMENT)
+            continue;
         snprintf(extents, sizeof extents, " Tq=%lld Tk=%lld D=%lld", (long long)shapes[s].n_q,
                  (long long)shapes[s].n_k, (long long)shapes[s].d);
         assert_non_null(strstr(text, extents));

@@ -110,16 +110,74 @@ static sattn_status run_attention(const job *this)
     return status == SATTN_OK ? sattn_attention(&args, &options) : status;
 }
 
+static bool is_attention(sattn_op op)
+{
+    return op == SATTN_OP_fused || op == SATTN_OP_qk || op == SATTN_OP_softmax || op == SATTN_OP_av;
+}
+
+/* A cell of one unit, whose weights are 0, on the rows of K: gates of 1/2 or tanh of 0. */
+static sattn_status run_gru_cell(const sattn_options *options)
+{
+    static const float zeros[3 * D];
+    const sattn_cell_weights weights = {
+        .input = {.n_in = D, .n_out = 3, .w = {.data = zeros, .stride_t = D}},
+        .hidden = {.n_in = 1, .n_out = 3, .w = {.data = zeros, .stride_t = 1}}};
+    const sattn_cell_rows rows = {.n_rows = 1,
+                                  .x = {.data = k, .stride_t = D},
+                                  .h = {.data = v, .stride_t = 1},
+                                  .next = {.data = scores, .stride_t = 1}};
+    return sattn_gru_cell(&weights, &rows, options);
+}
+
+/* What is no part of an attention, so that the first number of `scores` is apart_result(). */
+static sattn_status run_apart(const job *this)
+{
+    const sattn_options options = {.kernels = this->kernel->name};
+    const sattn_alignment_args alignment = {.batch = 1,
+                                            .n_q = this->n_q,
+                                            .n_k = KEYS,
+                                            .d = 1,
+                                            .q = {.data = q, .stride_t = D},
+                                            .k = {.data = k, .stride_t = D},
+                                            .v = v,
+                                            .scores = {.data = scores, .stride_t = KEYS}};
+    const sattn_linear_weights weights = {
+        .n_in = D, .n_out = KEYS, .w = {.data = k, .stride_t = D}};
+    const sattn_linear_rows rows = {.n_rows = this->n_q,
+                                    .x = {.data = q, .stride_t = 0},
+                                    .y = {.data = scores, .stride_t = KEYS}};
+    switch (this->kernel->op) {
+    case SATTN_OP_exp:
+        return sattn_exp(k, scores, KEYS, &options);
+    case SATTN_OP_tanh:
+        return sattn_tanh(k, scores, KEYS, &options);
+    case SATTN_OP_sigmoid:
+        return sattn_sigmoid(k, scores, KEYS, &options);
+    case SATTN_OP_additive:
+        return sattn_additive(&alignment, &options);
+    case SATTN_OP_linear:
+        return sattn_linear(&weights, &rows, &options);
+    default:
+        return run_gru_cell(&options);
+    }
+}
+
+/* K and Q begin with 0. */
+static float apart_result(sattn_op op)
+{
+    float dot = 0;
+    for (int x = 0; x < D; ++x)
+        dot += q[x] * k[x];
+    return op == SATTN_OP_exp                             ? 1.0f
+           : op == SATTN_OP_sigmoid || op == SATTN_OP_gru ? 0.5f
+           : op == SATTN_OP_linear                        ? dot
+                                                          : 0.0f;
+}
+
 static void *run_job(void *user)
 {
     job *const this = user;
-    if (this->kernel->op == SATTN_OP_exp || this->kernel->op == SATTN_OP_tanh) {
-        const sattn_options options = {.kernels = this->kernel->name};
-        this->status = this->kernel->op == SATTN_OP_exp ? sattn_exp(k, scores, KEYS, &options)
-                                                        : sattn_tanh(k, scores, KEYS, &options);
-    } else {
-        this->status = run_attention(this);
-    }
+    this->status = is_attention(this->kernel->op) ? run_attention(this) : run_apart(this);
     if (this->status != SATTN_OK)
         snprintf(this->error, sizeof this->error, "%s", sattn_last_error());
     return NULL;
@@ -153,8 +211,8 @@ static size_t run_on_small_stack(job *this)
 /* Every value that is seen is 1, so every output is 1 whatever the weights. */
 static bool is_right(const job *this)
 {
-    if (this->kernel->op == SATTN_OP_exp || this->kernel->op == SATTN_OP_tanh)
-        return fabsf(scores[0] - (this->kernel->op == SATTN_OP_exp ? 1.0f : 0.0f)) == 0.0f;
+    if (!is_attention(this->kernel->op))
+        return fabsf(scores[0] - apart_result(this->kernel->op)) == 0.0f;
     for (int64_t at = 0; at < HEADS * this->n_q * D; ++at)
         if (!(fabsf(o[at] - 1.0f) <= 1e-4f))
             return false;

@@ -162,7 +162,7 @@ static void test_only_what_is_asked_for(void **state)
 {
     (void)state;
     char error[160];
-    const char *const known[] = {"one-key", "array-64"};
+    const char *const known[] = {"one-key", "array-64", "map-32x512-512-packed"};
     sattn_tune_options options = defaults();
     sattn_tune_jobs jobs;
     assert_true(sattn_name_list_set(&options.shapes, "one-key", known, 2, error, sizeof error));
@@ -172,7 +172,14 @@ static void test_only_what_is_asked_for(void **state)
     sattn_tune_jobs_free(&jobs);
     assert_true(sattn_name_list_set(&options.shapes, "array-64", known, 2, error, sizeof error));
     assert_int_equal(sattn_tune_select(&options, usable(), &jobs), SATTN_EXIT_GOOD);
-    assert_int_equal(jobs.count, 2); /* exp and tanh */
+    assert_int_equal(jobs.count, 3); /* exp, tanh and sigmoid */
+    sattn_tune_jobs_free(&jobs);
+    assert_true(sattn_name_list_set(&options.shapes, "map-32x512-512-packed", known, 3, error,
+                                    sizeof error));
+    assert_int_equal(sattn_tune_select(&options, usable(), &jobs), SATTN_EXIT_GOOD);
+    assert_int_equal(jobs.count, 1);
+    assert_int_equal(jobs.jobs[0].op, SATTN_OP_linear);
+    assert_true(jobs.jobs[0].shape_class.is_packed);
     sattn_tune_jobs_free(&jobs);
     sattn_tune_options_free(&options);
 }
@@ -537,7 +544,7 @@ static void test_regret_shapes(void **state)
         const sattn_shape *const s = &shapes[i].shape;
         const sattn_shape_class c = sattn_tune_class_of(shapes[i].op, s, 1);
         assert_false(is_corner(s->n_k));
-        assert_true(s->is_array || s->n_q == 1 ||
+        assert_true(s->kind == SATTN_SHAPE_ARRAY || s->n_q == 1 ||
                     !is_corner(s->n_q * (s->n_q_heads / s->n_kv_heads)));
         ++of_op[shapes[i].op];
         ++of_mask[c.mask];

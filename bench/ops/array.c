@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * array.c: exp and tanh of arrays, by sattn_exp and sattn_tanh. Numbers are normal deviates, so
- * wide that exp meets most of its range, and tanh both its bend and its flat parts; no result is
- * denormal or infinite. */
+ * array.c: exp, tanh and sigmoid of arrays, by sattn_exp and so on. Numbers are normal deviates, so
+ * wide that exp meets most of its range, and the others both their bends and their flat parts; no
+ * result is denormal or infinite. */
 #include "bench/bench_call.h"
 #include "bench/ops/sample.h"
 #include "bench/verify/inputs.h"
@@ -36,6 +36,11 @@ static sattn_status run_exp(sattn_bench_call *call)
 static sattn_status run_tanh(sattn_bench_call *call)
 {
     return sattn_tanh(call->args.scores_in, call->args.scores, call->args.n_k, &call->options);
+}
+
+static sattn_status run_sigmoid(sattn_bench_call *call)
+{
+    return sattn_sigmoid(call->args.scores_in, call->args.scores, call->args.n_k, &call->options);
 }
 
 static void verify_block(sattn_verify_function function, const sattn_attention_args *args,
@@ -81,9 +86,16 @@ static sattn_status verify_tanh(const sattn_attention_args *args, const sattn_va
     return verify(SATTN_VERIFY_TANH, args, variant, result);
 }
 
+static sattn_status verify_sigmoid(const sattn_attention_args *args, const sattn_variant *variant,
+                                   sattn_verify_result *result, const char **why)
+{
+    (void)why;
+    return verify(SATTN_VERIFY_SIGMOID, args, variant, result);
+}
+
 #define ARRAY_TASK(name, spread_)                                                                  \
     {                                                                                              \
-        .takes_arrays = true, .tensors = SATTN_TENSOR_SCORES_IN | SATTN_TENSOR_SCORES,             \
+        .takes = SATTN_SHAPE_ARRAY, .tensors = SATTN_TENSOR_SCORES_IN | SATTN_TENSOR_SCORES,       \
         .output = SATTN_TENSOR_SCORES, .scores_in = SATTN_IN_NUMBERS, .spread = (spread_),         \
         .compute = SATTN_LIMIT_EXP, .memory = SATTN_LIMIT_COPY,                                    \
         .streamed = SATTN_TENSOR_SCORES_IN, .memory_always = true, .error_unit = "ULP",            \
@@ -92,3 +104,4 @@ static sattn_status verify_tanh(const sattn_attention_args *args, const sattn_va
 
 const sattn_bench_task sattn_task_exp = ARRAY_TASK(exp, 12);
 const sattn_bench_task sattn_task_tanh = ARRAY_TASK(tanh, 2);
+const sattn_bench_task sattn_task_sigmoid = ARRAY_TASK(sigmoid, 4);

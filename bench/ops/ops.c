@@ -15,6 +15,10 @@ static const sattn_bench_op ops[] = {
     {"av", &sattn_task_av, SATTN_PRESET_STEPS},
     {"exp", &sattn_task_exp, SATTN_PRESET_ARRAYS},
     {"tanh", &sattn_task_tanh, SATTN_PRESET_ARRAYS},
+    {"sigmoid", &sattn_task_sigmoid, SATTN_PRESET_ARRAYS},
+    {"additive", &sattn_task_additive, SATTN_PRESET_LAYERS},
+    {"linear", &sattn_task_linear, SATTN_PRESET_LAYERS},
+    {"gru", &sattn_task_gru, SATTN_PRESET_LAYERS},
 };
 
 enum { N_OPS = sizeof ops / sizeof ops[0] };
@@ -31,6 +35,11 @@ const sattn_bench_op *sattn_bench_op_by_name(const char *name)
         if (strcmp(ops[o].name, name) == 0)
             return &ops[o];
     return NULL;
+}
+
+sattn_shape_kind sattn_op_takes(sattn_op op)
+{
+    return sattn_bench_op_by_name(sattn_op_name(op))->task->takes;
 }
 
 double sattn_work_amount(const sattn_work *work)

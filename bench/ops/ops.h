@@ -72,9 +72,9 @@ typedef struct sattn_variant {
 struct sattn_bench_call;
 
 typedef struct sattn_bench_task {
-    bool takes_arrays; /* its shapes are arrays; else attentions */
-    unsigned tensors;  /* of a set */
-    unsigned output;   /* of these, the one that is written */
+    sattn_shape_kind takes;
+    unsigned tensors; /* of a set */
+    unsigned output;  /* of these, the one that is written */
     sattn_scores_in scores_in;
     double spread; /* of made numbers */
     sattn_limit_kind compute;
@@ -105,7 +105,11 @@ typedef struct sattn_bench_op {
 } sattn_bench_op;
 
 extern const sattn_bench_task sattn_task_attention, sattn_task_call, sattn_task_qk,
-    sattn_task_softmax, sattn_task_av, sattn_task_exp, sattn_task_tanh;
+    sattn_task_softmax, sattn_task_av, sattn_task_exp, sattn_task_tanh, sattn_task_sigmoid,
+    sattn_task_additive, sattn_task_linear, sattn_task_gru;
+
+/* The kind of shape that calls of a registry's op are of. */
+sattn_shape_kind sattn_op_takes(sattn_op op);
 
 /* Of whole attentions, however they are called. */
 sattn_work sattn_attention_work(const sattn_attention_args *args);

@@ -117,3 +117,13 @@ void sattn_sample_scan(const float *row, int64_t n, sattn_verify_place at,
         result->failed_why = "not finite, though the inputs are (found by the scan)";
     }
 }
+
+void sattn_sample_scan_scores(const sattn_attention_args *args, sattn_verify_result *result)
+{
+    sattn_verify_place at = {0};
+    for (at.batch = 0; at.batch < args->batch; ++at.batch)
+        for (at.head = 0; at.head < args->n_q_heads; ++at.head)
+            for (at.row = 0; at.row < args->n_q; ++at.row)
+                sattn_sample_scan(sattn_sample_scores(args, at), sattn_sample_keys(args, at.batch),
+                                  at, result);
+}

@@ -27,6 +27,9 @@ void sattn_sample_rows(const sattn_attention_args *args, int64_t tile_rows,
 void sattn_sample_scan(const float *row, int64_t n, sattn_verify_place at,
                        sattn_verify_result *result);
 
+/* The same of all scores of keys that exist. */
+void sattn_sample_scan_scores(const sattn_attention_args *args, sattn_verify_result *result);
+
 /* Keys of a batch entry that exist. */
 int64_t sattn_sample_keys(const sattn_attention_args *args, int64_t batch);
 

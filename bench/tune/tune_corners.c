@@ -40,14 +40,26 @@ static int64_t rows_of(const sattn_shape_class *c, int64_t n_group, bool most)
     return low % 2 == 0 && low < high ? low + 1 : low;
 }
 
+/* Of what has no phases: numbers of an array, or units of one row. */
+static void set_length(sattn_shape *shape, int64_t n)
+{
+    if (shape->kind == SATTN_SHAPE_ARRAY) {
+        shape->n_k = n;
+        return;
+    }
+    shape->n_q = shape->n_k = 1;
+    shape->d_v = n;
+    shape->d = 3 * n;
+}
+
 bool sattn_tune_corner(const sattn_tune_job *job, int corner, sattn_shape *shape)
 {
     const sattn_shape_class *const c = &job->shape_class;
     const bool is_tall = corner == 1;
     *shape = job->shape;
     shape->batch = 1;
-    if (shape->is_array) {
-        shape->n_k = is_tall ? least_of(c->keys_log2) : most_of(c->keys_log2);
+    if (c->phase == 0) {
+        set_length(shape, is_tall ? least_of(c->keys_log2) : most_of(c->keys_log2));
     } else {
         const int64_t n_group = shape->n_q_heads / shape->n_kv_heads;
         shape->n_kv_heads = c->is_strided ? 2 : 1;
@@ -58,6 +70,8 @@ bool sattn_tune_corner(const sattn_tune_job *job, int corner, sattn_shape *shape
                                                                : most_of(c->keys_log2);
         if (c->d_log2 > 0)
             shape->d = is_tall ? most_of(c->d_log2) : least_of(c->d_log2);
+        if (shape->kind == SATTN_SHAPE_ALIGNMENT)
+            shape->d_v = shape->d;
         if (c->d_v_log2 > 0)
             shape->d_v = is_tall ? most_of(c->d_v_log2) : least_of(c->d_v_log2);
     }
@@ -99,8 +113,8 @@ bool sattn_tune_inside(const sattn_tune_job *job, int which, sattn_tune_job *ins
     sattn_shape *const s = &inside->shape;
     *inside = *job;
     inside->is_whole = true;
-    if (s->is_array) {
-        s->n_k = within(c->keys_log2, which == 1 ? 0.75 : 0.3);
+    if (c->phase == 0) {
+        set_length(s, within(c->keys_log2, which == 1 ? 0.75 : 0.3));
     } else {
         const bool is_few = c->phase != SATTN_PHASE_PREFILL && c->call == SATTN_CALL_ATTENTION;
         fill_inside(c, is_few, which == 1, s);

@@ -4,6 +4,7 @@
 #include "bench/tune/tune_jobs.h"
 
 #include "bench/info.h"
+#include "bench/ops/layer_args.h"
 #include "bench/tune/regret_shapes.h"
 #include "bench/verbs.h"
 #include "bench/workload.h"
@@ -43,20 +44,12 @@ void sattn_tune_job_shape(const sattn_tune_job *job, char *text, size_t size)
                  job->tier == SATTN_TUNE_STRIDED ? ", interleaved" : "");
 }
 
-static sattn_computation computation_of(sattn_op op)
-{
-    return op == SATTN_OP_qk        ? SATTN_COMPUTE_QK
-           : op == SATTN_OP_softmax ? SATTN_COMPUTE_SOFTMAX
-           : op == SATTN_OP_av      ? SATTN_COMPUTE_AV
-                                    : SATTN_COMPUTE_FUSED;
-}
-
 sattn_shape_class sattn_tune_class_of(sattn_op op, const sattn_shape *shape, int threads)
 {
-    if (shape->is_array)
-        return sattn_class_of_array(op, shape->n_k, threads);
     const sattn_attention_args args = sattn_workload_args(shape);
-    return sattn_class_of(&args, computation_of(op), threads);
+    if (shape->kind != SATTN_SHAPE_ATTENTION)
+        return sattn_layer_class(op, &args, shape->is_packed, threads);
+    return sattn_class_of(&args, sattn_call_computation(sattn_call_of_op(op)), threads);
 }
 
 int64_t sattn_tune_heads(const sattn_tune_job *job)
@@ -78,8 +71,8 @@ static sattn_status list_recipes(sattn_recipe_list *list, const sattn_tune_job *
 {
     const sattn_options options = {
         .threads = job->threads, .isa = job->isa, .profile = sattn_profile_none()};
-    if (job->shape.is_array)
-        return sattn_list_array_recipes(list, job->op, job->shape.n_k, &options);
+    if (job->shape.kind != SATTN_SHAPE_ATTENTION)
+        return sattn_list_apart_recipes(list, &job->shape_class, NULL, &options);
     const sattn_workload whole = {.shape = job->shape, .args = sattn_workload_args(&job->shape)};
     const sattn_attention_args args =
         job->is_whole ? whole.args
@@ -162,15 +155,15 @@ static void add_shape(selection *s, sattn_tune_tier tier, sattn_op op, const sat
         }
 }
 
-/* Without --op a shape stands for whole attentions, an array for both functions. */
-static bool op_wanted(const selection *s, sattn_op op, bool is_array)
+/* Without --op a shape of an attention stands for the whole of it, others for all that takes them.
+ */
+static bool op_wanted(const selection *s, sattn_op op, sattn_shape_kind kind)
 {
-    const bool takes_arrays = op == SATTN_OP_exp || op == SATTN_OP_tanh;
-    if (takes_arrays != is_array)
+    if (sattn_op_takes(op) != kind)
         return false;
     if (s->options->ops.count)
         return sattn_name_list_has(&s->options->ops, sattn_op_name(op));
-    return s->options->shapes.count == 0 || op == SATTN_OP_fused || takes_arrays;
+    return s->options->shapes.count == 0 || op == SATTN_OP_fused || kind != SATTN_SHAPE_ATTENTION;
 }
 
 static void add_asked(selection *s)
@@ -183,7 +176,7 @@ static void add_asked(selection *s)
         if (!sattn_name_list_has(&s->options->shapes, shape->name))
             continue;
         for (int op = 0; op < SATTN_OP_COUNT; ++op)
-            if (op_wanted(s, (sattn_op)op, shape->is_array))
+            if (op_wanted(s, (sattn_op)op, shape->kind))
                 add_shape(s, SATTN_TUNE_ASKED, (sattn_op)op, shape);
     }
 }
@@ -220,7 +213,7 @@ static void add_tier(selection *s, sattn_tune_tier tier)
     const sattn_shape *const shapes = sattn_shapes(&n_shapes);
     const bool is_strided = tier == SATTN_TUNE_STRIDED;
     if (tier == SATTN_TUNE_LENGTHS) {
-        for (size_t i = 0; i < n_shapes && op_wanted(s, SATTN_OP_fused, false); ++i)
+        for (size_t i = 0; i < n_shapes && op_wanted(s, SATTN_OP_fused, SATTN_SHAPE_ATTENTION); ++i)
             if (is_growing(&shapes[i]))
                 add_lengths(s, &shapes[i]);
         return;
@@ -228,7 +221,7 @@ static void add_tier(selection *s, sattn_tune_tier tier)
     for (int op = 0; op < SATTN_OP_COUNT; ++op)
         for (size_t i = 0; i < n_shapes; ++i) {
             sattn_shape shape = shapes[i];
-            if (!op_wanted(s, (sattn_op)op, shape.is_array) ||
+            if (!op_wanted(s, (sattn_op)op, shape.kind) ||
                 tier_of((sattn_op)op, &shape) != (is_strided ? SATTN_TUNE_MODELS : tier))
                 continue;
             shape.is_interleaved = shape.is_interleaved || is_strided;

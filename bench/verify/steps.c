@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * steps.c: qk, av, exp and tanh against the oracle. Bounds: docs/numerics.md, "The steps". */
+ * steps.c: qk, av, exp, tanh and sigmoid against the oracle. Bounds: docs/numerics.md, "The steps".
+ */
 #include "bench/verify/steps.h"
 
 #include "bench/verify/record.h"
@@ -188,6 +189,20 @@ static void verify_tanh(float x, float y, double bound_ulp, sattn_verify_place a
     }
 }
 
+static void verify_sigmoid(float x, float y, double bound_ulp, sattn_verify_place at,
+                           sattn_verify_result *result)
+{
+    const double want = 1 / (1 + exp(-(double)x));
+    if ((double)x < exp_lowest) {
+        sattn_verify_record_bits(y, 0.0f, "sigmoid below ln 2^-150 must be +0", at, result);
+    } else {
+        const double ulp = ulp_of(want);
+        const sattn_verify_element element = {
+            .got = y, .want = want, .bound = bound_ulp * ulp, .unit = ulp, .in_ulp = true};
+        sattn_verify_record(&element, at, result);
+    }
+}
+
 void sattn_verify_array(sattn_verify_function function, const float *x, const float *y, int64_t n,
                         double bound_ulp, sattn_verify_place at, sattn_verify_result *result)
 {
@@ -198,6 +213,8 @@ void sattn_verify_array(sattn_verify_function function, const float *x, const fl
             sattn_verify_record_nan(y[e], "a function of NaN must be NaN", at, result);
         else if (function == SATTN_VERIFY_EXP)
             verify_exp(x[e], y[e], bound_ulp, at, result);
+        else if (function == SATTN_VERIFY_SIGMOID)
+            verify_sigmoid(x[e], y[e], bound_ulp, at, result);
         else
             verify_tanh(x[e], y[e], bound_ulp, at, result);
     }

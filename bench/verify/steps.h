@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * steps.h: is one row of a step's output right? The steps are qk, softmax, av, exp, tanh and
- * additive.
+ * steps.h: is one row of a step's output right? The steps are qk, softmax, av, exp, tanh, sigmoid,
+ * additive, linear and gru.
  *
  * Each function compares one row with an oracle in double precision and adds what it finds to a
  * sattn_verify_result, so that steps and whole attentions are reported alike. Bounds are a priori,
@@ -12,8 +12,10 @@
  *   softmax  u * the row's largest weight, that of a sink too
  *   av       u * sum_j p_j |v_j|
  *   exp      ULP: of the result, and of FLT_MIN below it
- *   tanh     ULP
+ *   tanh     ULP; so sigmoid
  *   additive u * sum_x |v_x tanh(q_x + k_x)|
+ *   linear   u * (sum_x |w_x x_x| + |b|)
+ *   gru      u * (|n| + |z (h - n)|)
  *
  * `at` names the row in reports; nothing is allocated. */
 #ifndef SATTN_BENCH_VERIFY_STEPS_H
@@ -48,6 +50,31 @@ typedef struct sattn_verify_alignments {
 
 void sattn_verify_alignments_row(const sattn_verify_alignments *row, const float *got,
                                  sattn_verify_place at, sattn_verify_result *result);
+
+/* Outputs of one row of a linear map, got[n_out]. */
+typedef struct sattn_verify_map {
+    const float *x;    /* [n_in] */
+    const float *w;    /* [n_out, n_in] */
+    const float *bias; /* [n_out], or NULL */
+    int64_t w_stride, n_in, n_out;
+} sattn_verify_map;
+
+void sattn_verify_map_row(const sattn_verify_map *row, const float *got, sattn_verify_place at,
+                          sattn_verify_result *result);
+
+/* The next state of one row of gated recurrent units, got[n_hidden], by a kernel whose sigmoid and
+ * tanh err by no more than these. */
+#define SATTN_GRU_SIGMOID_ULP 2.0
+#define SATTN_GRU_TANH_ULP    1.5
+
+typedef struct sattn_verify_gates {
+    const float *gates_x, *gates_h; /* [3 n_hidden] */
+    const float *h;                 /* [n_hidden] */
+    int64_t n_hidden;
+} sattn_verify_gates;
+
+void sattn_verify_gates_row(const sattn_verify_gates *row, const float *got, sattn_verify_place at,
+                            sattn_verify_result *result);
 
 /* Weights of one row, got[n_columns], from scores s[n_k], for query row i of head g of the group.
  * `row_max` and `row_sum` are the kernel's statistics of the row, or both NULL. */
@@ -85,7 +112,11 @@ sattn_ref_scores sattn_verify_scores_of(const float *s, const sattn_visibility *
 
 /* y = f(x) for n numbers. The bound in ULP is the kernel's own, from its derivation or from what
  * its library promises. */
-typedef enum sattn_verify_function { SATTN_VERIFY_EXP, SATTN_VERIFY_TANH } sattn_verify_function;
+typedef enum sattn_verify_function {
+    SATTN_VERIFY_EXP,
+    SATTN_VERIFY_TANH,
+    SATTN_VERIFY_SIGMOID,
+} sattn_verify_function;
 
 void sattn_verify_array(sattn_verify_function function, const float *x, const float *y, int64_t n,
                         double bound_ulp, sattn_verify_place at, sattn_verify_result *result);

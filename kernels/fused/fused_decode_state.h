@@ -91,7 +91,7 @@ static inline int fused_decode_group_rows(const fused_decode_state *st, int row)
 {
     const int left = st->n_rows - row;
     if (st->group == SCORE_GROUP)
-        return score_group_rows(st->n_rows, row);
+        return score_group_rows(st->n_rows, row, SCORE_GROUP);
     return left < st->group ? left : st->group;
 }
 

@@ -25,13 +25,14 @@ SATTN_INLINE void linear_plain(const sattn_linear_args *a)
 {
     const float *const w = a->packed ? a->packed : a->w;
     const int64_t w_stride = a->packed ? a->n_in : a->w_stride;
-    float *const sums = a->scratch;
-    for (int64_t first = a->o0; first < a->o1; first += LINEAR_BLOCK) {
-        const int64_t left = a->o1 - first;
-        const int n = left < LINEAR_BLOCK ? (int)left : LINEAR_BLOCK;
-        for (int64_t i = a->i0; i < a->i1; ++i) {
-            plain_scores(sums, a->x + i * a->x_stride, w + first * w_stride, w_stride, n, a->n_in);
-            linear_finish(a, sums, i, first, n);
+    linear_sums done = {.sums = a->scratch, .n_rows = 1};
+    for (done.o = a->o0; done.o < a->o1; done.o += LINEAR_BLOCK) {
+        const int64_t left = a->o1 - done.o;
+        done.n = left < LINEAR_BLOCK ? left : LINEAR_BLOCK;
+        for (done.i = a->i0; done.i < a->i1; ++done.i) {
+            plain_scores(a->scratch, a->x + done.i * a->x_stride, w + done.o * w_stride, w_stride,
+                         (int)done.n, a->n_in);
+            linear_finish(a, &done, done.n);
         }
     }
 }

@@ -26,14 +26,14 @@ typedef enum score_fetch {
     SCORE_FETCH_STREAM,    /* line by line in the order in which they lie, whatever is read */
 } score_fetch;
 
-/* Rows of the group that starts at row r of n_rows: SCORE_GROUP, and the rest at the end, but a
- * single row is not left over where two groups can share the rows more evenly. */
-static inline int score_group_rows(int n_rows, int r)
+/* Rows of the group that starts at row r of n_rows: `most`, and the rest at the end, but a single
+ * row is not left over where two groups can share the rows more evenly. */
+static inline int score_group_rows(int n_rows, int r, int most)
 {
     const int left = n_rows - r;
-    if (left == SCORE_GROUP + 1)
-        return SCORE_GROUP - 1;
-    return left < SCORE_GROUP ? left : SCORE_GROUP;
+    if (left == most + 1)
+        return most - 1;
+    return left < most ? left : most;
 }
 
 /* Bytes from the place that score_fetch_line starts from to what it fetches at feature x. Compilers

@@ -12,6 +12,30 @@ enum {
     SCORE_WIDE = 2 * SCORE_GROUP, /* most rows that share a register tile here */
 };
 
+/* One vector of features. */
+SATTN_INLINE void score_step_f32x16(__m512 *acc, const float *q, const float *const *k, int64_t x,
+                                    int64_t ahead, const vec_stream *stream, const int n_rows,
+                                    const int n_keys, const score_fetch fetch)
+{
+    __m512 q_f32x16[SCORE_WIDE];
+    const int64_t distance = score_fetch_distance(x, ahead, fetch);
+    SATTN_KEEP_ORDER();
+    SATTN_UNROLL(8)
+    for (int r = 0; r < n_rows; ++r)
+        q_f32x16[r] = vec_in_register_f32x16(_mm512_loadu_ps(q + r * SCORE_LANES));
+    SATTN_UNROLL(8)
+    for (int j = 0; j < n_keys; ++j) {
+        const __m512 k_f32x16 = vec_in_register_f32x16(_mm512_loadu_ps(k[j] + x));
+        if (fetch == SCORE_FETCH_STREAM)
+            vec_stream_fetch(stream, j);
+        else
+            score_fetch_line(k[j], x, distance, fetch);
+        SATTN_UNROLL(8)
+        for (int r = 0; r < n_rows; ++r)
+            acc[r * n_keys + j] = _mm512_fmadd_ps(q_f32x16[r], k_f32x16, acc[r * n_keys + j]);
+    }
+}
+
 /* acc[r * n_keys + j] = q[r] . k[j] by lanes, for the rows k[0 .. n_keys); q[r] are the vectors r
  * of a group, which are rows, or skewed ones (score_skew_avx512.h). */
 SATTN_INLINE void score_tile_f32x16(__m512 *acc, const float *q, const float *const *k, int64_t d,
@@ -21,29 +45,13 @@ SATTN_INLINE void score_tile_f32x16(__m512 *acc, const float *q, const float *co
     SATTN_UNROLL(16)
     for (int i = 0; i < n_rows * n_keys; ++i)
         acc[i] = _mm512_setzero_ps();
-    __m512 q_f32x16[SCORE_WIDE];
-    vec_stream stream;
+    vec_stream stream = {0};
     if (fetch == SCORE_FETCH_STREAM)
         stream = vec_stream_of(k[0], ahead, d, k[1] - k[0]);
     int64_t x = 0;
     SATTN_NO_UNROLL
     for (; x + SCORE_LANES <= d; x += SCORE_LANES, q += n_rows * SCORE_LANES) {
-        const int64_t distance = score_fetch_distance(x, ahead, fetch);
-        SATTN_KEEP_ORDER();
-        SATTN_UNROLL(8)
-        for (int r = 0; r < n_rows; ++r)
-            q_f32x16[r] = vec_in_register_f32x16(_mm512_loadu_ps(q + r * SCORE_LANES));
-        SATTN_UNROLL(8)
-        for (int j = 0; j < n_keys; ++j) {
-            const __m512 k_f32x16 = vec_in_register_f32x16(_mm512_loadu_ps(k[j] + x));
-            if (fetch == SCORE_FETCH_STREAM)
-                vec_stream_fetch(&stream, j);
-            else
-                score_fetch_line(k[j], x, distance, fetch);
-            SATTN_UNROLL(8)
-            for (int r = 0; r < n_rows; ++r)
-                acc[r * n_keys + j] = _mm512_fmadd_ps(q_f32x16[r], k_f32x16, acc[r * n_keys + j]);
-        }
+        score_step_f32x16(acc, q, k, x, ahead, &stream, n_rows, n_keys, fetch);
         if (fetch == SCORE_FETCH_STREAM)
             vec_stream_advance(&stream, n_keys);
     }

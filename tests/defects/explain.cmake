@@ -41,4 +41,4 @@ sattn_dispatch_defect(explain_window_one_short ${shape} FROM [[o->window_left = 
 sattn_dispatch_defect(explain_heads_of_the_named_shape ${shape}
   FROM [[put(&shape->n_q_heads, e[SATTN_EXTENT_HEADS]);]] TO [[]])
 sattn_dispatch_defect(explain_plan_of_a_step ${shape}
-  FROM [[{is_part && o->plan, "--plan"}]] TO [[{is_array && o->plan, "--plan"}]])
+  FROM [[{is_part && o->plan, "--plan"}]] TO [[{is_apart && o->plan, "--plan"}]])

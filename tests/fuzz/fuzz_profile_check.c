@@ -165,6 +165,14 @@ static sattn_status explain(const sattn_shape_class *class, const sattn_options 
                                     .scores_stride_h = n_k * n_q,
                                     .scores_in_stride_t = n_k,
                                     .scores_in_stride_h = n_k * n_q};
+    const sattn_alignment_args alignment = {
+        .batch = 1,
+        .n_q = n_q,
+        .n_k = n_k,
+        .d = d,
+        .k = {.stride_t = d},
+        .scores = {.stride_t = n_k}};
+    const sattn_linear_weights weights = {.n_in = d, .n_out = n_k, .w = {.stride_t = d}};
     switch (class->call) {
     case SATTN_CALL_QK:
         return sattn_explain_step(explanation, SATTN_STEP_QK, &a, options);
@@ -176,6 +184,15 @@ static sattn_status explain(const sattn_shape_class *class, const sattn_options 
         return sattn_explain_exp(explanation, n_k, options);
     case SATTN_CALL_TANH:
         return sattn_explain_tanh(explanation, n_k, options);
+    case SATTN_CALL_SIGMOID:
+        return sattn_explain_sigmoid(explanation, n_k, options);
+    case SATTN_CALL_ADDITIVE:
+        return sattn_explain_additive(explanation, &alignment, options);
+    case SATTN_CALL_LINEAR:
+        return class->is_packed ? sattn_explain_linear_pack(explanation, &weights, n_q, options)
+                                : sattn_explain_linear(explanation, &weights, n_q, options);
+    case SATTN_CALL_GRU:
+        return sattn_explain_gru(explanation, 1, n_k, options);
     default:
         return sattn_explain(explanation, &a, options);
     }

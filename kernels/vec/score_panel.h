@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * score_panel.h: products of many rows, "lanes over keys", the same for all ISAs: scores of qk, and
+ * what `linear` needs, whose rows of X stand for queries and whose outputs for keys.
+ *
+ * K lies in panels of two vectors of keys, [d][width], and a register tile is some rows of Q
+ * against a panel. K is rearranged rather than Q, so that a row of S is stored as it lies in
+ * registers (the panels of Goto & van de Geijn 2008).
+ *
+ * Each score is one chain of multiply-adds over the features from 0 on, wherever it stands. */
+#ifndef SATTN_KERNELS_SCORE_PANEL_H
+#define SATTN_KERNELS_SCORE_PANEL_H
+
+#include "kernels/vec/vec_base.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the register tiles of one panel work on. */
+typedef struct score_panel {
+    const float *q;  /* [n_rows][q_pitch], scaled; up to a multiple of 4 behind d, 0 */
+    int64_t q_pitch; /* floats */
+    const float *k;  /* [d][width], 64-byte aligned */
+    float **s;       /* [n_rows], key 0 of each row */
+    int64_t j;       /* first key of the panel */
+    int64_t d;
+    int n_rows;
+    int n_keys; /* at most width */
+    /* of linear */
+    const float *bias; /* NULL, or [..], that of key 0 */
+    bool adds;         /* the products, and the bias, to what s holds */
+} score_panel;
+
+/* The register tile of n_rows rows from `row` on and of n_vec vectors of keys. */
+typedef void score_panel_tile_fn(const score_panel *panel, int row, int n_rows, int n_vec);
+
+/* All rows of a panel, in tiles of at most `most` rows, 6 or 8. They are dealt evenly, so that no
+ * tile has too few chains to hide their latency. */
+SATTN_INLINE void score_panel_rows(const score_panel *panel, score_panel_tile_fn *tile,
+                                   const int most, const int n_vec)
+{
+    for (int r = 0, n = 0; r < panel->n_rows; r += n) {
+        const int left = panel->n_rows - r;
+        const int n_tiles = (left + most - 1) / most;
+        n = (left + n_tiles - 1) / n_tiles;
+        switch (n) {
+        case 8:
+            if (most >= 8)
+                tile(panel, r, 8, n_vec);
+            break;
+        case 7:
+            if (most >= 7)
+                tile(panel, r, 7, n_vec);
+            break;
+        case 6:
+            tile(panel, r, 6, n_vec);
+            break;
+        case 5:
+            tile(panel, r, 5, n_vec);
+            break;
+        case 4:
+            tile(panel, r, 4, n_vec);
+            break;
+        case 3:
+            tile(panel, r, 3, n_vec);
+            break;
+        case 2:
+            tile(panel, r, 2, n_vec);
+            break;
+        default:
+            tile(panel, r, 1, n_vec);
+            break;
+        }
+    }
+}
+
+/* The same for panels of one or two vectors of `lanes` keys. */
+SATTN_INLINE void score_panel_all(const score_panel *panel, score_panel_tile_fn *tile,
+                                  const int most, const int lanes)
+{
+    if (panel->n_keys > lanes)
+        score_panel_rows(panel, tile, most, 2);
+    else
+        score_panel_rows(panel, tile, most, 1);
+}
+
+/* Lane j of row x of `to` is k[j][x], for the n keys of one vector, 0 behind them, and for
+ * `features` features, or as many as there are lanes. Rows are those of a panel. */
+typedef void score_panel_pack_fn(float *to, const float *k, int64_t k_stride, int n,
+                                 int64_t features);
+
+/* A panel of two vectors of `lanes` keys, by square tiles. */
+SATTN_INLINE void score_panel_pack(float *panel, const float *k, int64_t k_stride, int n_keys,
+                                   int64_t d, score_panel_pack_fn *pack_tile, const int lanes)
+{
+    const int64_t width = 2 * (int64_t)lanes;
+    for (int j = 0; j < n_keys; j += lanes, k += lanes * k_stride) {
+        const int n = n_keys - j < lanes ? n_keys - j : lanes;
+        int64_t x = 0;
+        if (n == lanes)
+            for (; x + lanes <= d; x += lanes)
+                pack_tile(panel + x * width + j, k + x, k_stride, lanes, lanes);
+        for (; x < d; x += lanes)
+            pack_tile(panel + x * width + j, k + x, k_stride, n, d - x);
+    }
+}
+
+/* q[r] = scale * rows[r], as the tiles of a panel read it. */
+static inline void score_panel_scale(float *q, int64_t q_pitch, const float *const *rows,
+                                     int n_rows, int64_t d, float scale)
+{
+    for (int r = 0; r < n_rows; ++r) {
+        const float *const from = rows[r];
+        float *const to = q + r * q_pitch;
+        for (int64_t x = 0; x < d; ++x)
+            to[x] = scale * from[x];
+        for (int64_t x = d; x % 4 != 0; ++x)
+            to[x] = 0.0f;
+    }
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * score_panel_avx2.h: the panels of score_panel.h in AVX2.
+ *
+ * Tile     6 rows x 2 vectors of 8 keys: 12 accumulators, two vectors of keys and one broadcast, 15
+ *          of 16 registers; per feature 6 broadcasts and 2 loads for 12 FMA.
+ * Tails    a rest of up to 8 keys takes one vector, stores of the last vector are masked; rows are
+ *          dealt evenly to tiles of at most 6. */
+#ifndef SATTN_KERNELS_SCORE_PANEL_AVX2_H
+#define SATTN_KERNELS_SCORE_PANEL_AVX2_H
+
+#include "kernels/vec/score_panel.h"
+#include "kernels/vec/vec_avx2.h"
+
+#include <stddef.h>
+
+enum {
+    PANEL_LANES = 8,
+    PANEL_WIDTH = 2 * PANEL_LANES,
+    PANEL_ROWS = 6, /* of a register tile */
+};
+
+SATTN_INLINE void score_panel_pack_tile(float *to, const float *k, int64_t k_stride, int n,
+                                        int64_t features)
+{
+    const __m256i tail = vec_tail_m8(features);
+    __m256 tile[PANEL_LANES];
+    SATTN_UNROLL(8)
+    for (int j = 0; j < PANEL_LANES; ++j)
+        tile[j] = j < n ? vec_load_tail_f32x8(k + j * k_stride, tail) : _mm256_setzero_ps();
+    vec_transpose_f32x8(tile);
+    SATTN_UNROLL(8)
+    for (int x = 0; x < PANEL_LANES; ++x)
+        if (x < features)
+            _mm256_store_ps(to + x * PANEL_WIDTH, tile[x]);
+}
+
+static inline void score_panel_pack_f32x8(float *panel, const float *k, int64_t k_stride,
+                                          int n_keys, int64_t d)
+{
+    score_panel_pack(panel, k, k_stride, n_keys, d, score_panel_pack_tile, PANEL_LANES);
+}
+
+/* One feature: acc += q k. */
+SATTN_INLINE void score_panel_tile_step(__m256 acc[PANEL_ROWS][2], const float *const q[PANEL_ROWS],
+                                        int64_t x, const float *k, const int n_rows,
+                                        const int n_vec)
+{
+    const __m256 k0 = vec_in_register_f32x8(_mm256_load_ps(k));
+    const __m256 k1 = n_vec == 2 ? vec_in_register_f32x8(_mm256_load_ps(k + PANEL_LANES)) : k0;
+    SATTN_UNROLL(6)
+    for (int r = 0; r < n_rows; ++r) {
+        const __m256 q_all = _mm256_set1_ps(q[r][x]);
+        acc[r][0] = _mm256_fmadd_ps(q_all, k0, acc[r][0]);
+        if (n_vec == 2)
+            acc[r][1] = _mm256_fmadd_ps(q_all, k1, acc[r][1]);
+    }
+}
+
+/* acc[r][v] = q[row + r] . k */
+SATTN_INLINE void score_panel_sums(__m256 acc[PANEL_ROWS][2], const score_panel *panel, int row,
+                                   const int n_rows, const int n_vec)
+{
+    const int64_t d = panel->d;
+    const float *k = panel->k;
+    const float *q[PANEL_ROWS];
+    SATTN_UNROLL(6)
+    for (int r = 0; r < n_rows; ++r) {
+        q[r] = panel->q + (row + r) * panel->q_pitch;
+        acc[r][0] = acc[r][1] = _mm256_setzero_ps();
+    }
+    int64_t x = 0;
+    SATTN_NO_UNROLL
+    for (; x + 2 <= d; x += 2, k += (ptrdiff_t)2 * PANEL_WIDTH) {
+        score_panel_tile_step(acc, q, x, k, n_rows, n_vec);
+        score_panel_tile_step(acc, q, x + 1, k + PANEL_WIDTH, n_rows, n_vec);
+    }
+    if (x < d)
+        score_panel_tile_step(acc, q, x, k, n_rows, n_vec);
+}
+
+SATTN_INLINE void score_panel_store(__m256 acc[PANEL_ROWS][2], const score_panel *panel, int row,
+                                    const int n_rows, const int n_vec)
+{
+    const __m256i last = vec_tail_m8(panel->n_keys - (n_vec - 1) * PANEL_LANES);
+    SATTN_UNROLL(6)
+    for (int r = 0; r < n_rows; ++r) {
+        float *const s = panel->s[row + r] + panel->j;
+        if (n_vec == 2)
+            _mm256_storeu_ps(s, acc[r][0]);
+        vec_store_tail_f32x8(s + (n_vec - 1) * PANEL_LANES, last, acc[r][n_vec - 1]);
+    }
+}
+
+SATTN_INLINE void score_panel_tile(const score_panel *panel, int row, const int n_rows,
+                                   const int n_vec)
+{
+    __m256 acc[PANEL_ROWS][2];
+    score_panel_sums(acc, panel, row, n_rows, n_vec);
+    score_panel_store(acc, panel, row, n_rows, n_vec);
+}
+
+static inline void score_panel_f32x8(const score_panel *panel)
+{
+    score_panel_all(panel, score_panel_tile, PANEL_ROWS, PANEL_LANES);
+}
+
+#endif
