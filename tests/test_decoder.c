@@ -53,6 +53,20 @@ static void prepare(void)
     }
 }
 
+/* No rounding can change a token: the best logit leads by more than both may be off. */
+static void check_margins(lecture_test *test, const lecture_case *c, const lecture_decoder *d)
+{
+    const bounded *const logits = &bounds[c - lecture_decoders].logits;
+    for (int64_t i = 0; i < d->n_steps; ++i) {
+        const bounded row = bounded_rows(logits, i, 1);
+        const int64_t best = d->tokens[i];
+        for (int64_t w = 0; w < d->n_vocab; ++w)
+            if (w != best && !(row.value[best] - row.value[w] > row.error[best] + row.error[w]))
+                lecture_fail(test, c, "step %lld: token %lld may win by rounding", (long long)i,
+                             (long long)w);
+    }
+}
+
 static void compare_sequence(lecture_test *test, const lecture_case *c, const lecture_decoder *d,
                              const outputs *got)
 {
@@ -196,6 +210,7 @@ static void test_case(lecture_test *test, const lecture_case *c)
             test, c, sattn_decoder_prepare(decoder, &k.source, k.workspace, k.workspace_size)) &&
         decode(&k, &got)) {
         check_tokens(test, c, &d, &got);
+        check_margins(test, c, &d);
         compare_sequence(test, c, &d, &got);
         check_steps(&k, &got);
     }

@@ -120,7 +120,9 @@ static sattn_status make(sattn_decoder *decoder, const sattn_decoder_args *args,
     decoder->args.h.data = NULL;
     decoder->has_start = sattn_decoder_map_of(args, SATTN_DECODER_START) != NULL;
     lay_out(decoder, &room);
-    sattn_status status = plan_maps(decoder, &room, overrides, &inner);
+    sattn_status status = sattn_room_check(&room);
+    if (status == SATTN_OK)
+        status = plan_maps(decoder, &room, overrides, &inner);
     if (status == SATTN_OK)
         status = plan_attention(decoder, &room, overrides, &inner);
     if (status == SATTN_OK)

@@ -116,7 +116,9 @@ static sattn_status plan_queries(sattn_general_plan *plan, sattn_room *room,
         const sattn_attention_args sums = row_sums_of(plan, NULL);
         plan->queries_at =
             sattn_room_take(room, sattn_layer_product(a->batch, a->n_q), a->d_x, sizeof(float));
-        status = sattn_plan_make(&plan->row_sums, SATTN_COMPUTE_AV, &sums, options);
+        status = sattn_room_check(room);
+        if (status == SATTN_OK)
+            status = sattn_plan_make(&plan->row_sums, SATTN_COMPUTE_AV, &sums, options);
         sattn_room_share(room, status == SATTN_OK ? plan->row_sums.layout.size : 0);
     } else if (plan->maps_queries) {
         const sattn_mut_view to = sattn_dense_written(NULL, a->n_q, a->w_q.n_out);
@@ -162,8 +164,9 @@ static sattn_status plan_attention(sattn_general_plan *plan, sattn_room *room,
             sattn_room_take(room, sattn_layer_product(a->batch, a->n_q), a->n_k, sizeof(float));
     const sattn_alignment_args alignment = alignment_of(plan, NULL);
     const sattn_weighing weighing = weighing_of(plan, NULL);
-    sattn_status status =
-        sattn_alignment_plan_make(&plan->alignment, &alignment, overrides, options);
+    sattn_status status = sattn_room_check(room);
+    if (status == SATTN_OK)
+        status = sattn_alignment_plan_make(&plan->alignment, &alignment, overrides, options);
     if (status == SATTN_OK)
         status = sattn_weighing_plan_make(&plan->weighing, &weighing, options);
     if (status != SATTN_OK)
@@ -197,6 +200,8 @@ static sattn_status make(sattn_general_plan *plan, const sattn_general_attention
     status = plan_queries(plan, &room, &overrides, &inner);
     if (status == SATTN_OK)
         status = plan_inputs(plan, &room, &overrides, &inner);
+    if (status == SATTN_OK)
+        status = sattn_room_check(&room);
     if (status == SATTN_OK)
         status = plan_attention(plan, &room, &overrides, &inner);
     return status == SATTN_OK ? sattn_room_close(&room, &plan->shared_at, &plan->size) : status;

@@ -28,16 +28,26 @@ void sattn_room_share(sattn_room *room, size_t bytes)
         room->shared = bytes;
 }
 
+static sattn_status check_size(sattn_checked size)
+{
+    if (!size.overflow && size.value <= PTRDIFF_MAX)
+        return SATTN_OK;
+    return sattn_fail(SATTN_ERR_TOO_LARGE,
+                      "the workspace of these extents would reach beyond the address space");
+}
+
+sattn_status sattn_room_check(const sattn_room *room)
+{
+    return check_size(room->tensors);
+}
+
 sattn_status sattn_room_close(const sattn_room *room, size_t *shared_at, size_t *size)
 {
     const sattn_checked all =
         sattn_checked_add(room->tensors, sattn_checked_of((int64_t)room->shared));
-    if (all.overflow || all.value > PTRDIFF_MAX)
-        return sattn_fail(SATTN_ERR_TOO_LARGE,
-                          "the workspace of these extents would reach beyond the address space");
     *shared_at = (size_t)room->tensors.value;
     *size = (size_t)all.value;
-    return SATTN_OK;
+    return check_size(all);
 }
 
 int64_t sattn_layer_product(int64_t a, int64_t b)

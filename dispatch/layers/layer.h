@@ -31,6 +31,10 @@ size_t sattn_room_take(sattn_room *room, int64_t rows, int64_t columns, size_t e
 /* A part needs so many bytes while it runs. */
 void sattn_room_share(sattn_room *room, size_t bytes);
 
+/* Refuses tensors that reach beyond the address space: before parts are planned on them, which
+ * would name fields of their own. */
+sattn_status sattn_room_check(const sattn_room *room);
+
 /* The whole; *shared_at gets the offset of what the parts share. */
 sattn_status sattn_room_close(const sattn_room *room, size_t *shared_at, size_t *size);
 

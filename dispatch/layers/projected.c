@@ -213,10 +213,12 @@ static sattn_status make(projected_plan *plan, const sattn_projected *layer,
     *plan = (projected_plan){.layer = layer, .has_offsets = layer->causal && layer->n_k_valid};
     for (int map = 0; status == SATTN_OK && map < SATTN_MAPS; ++map)
         status = plan_map(plan, (sattn_map)map, &room, &overrides, &inner);
+    if (status == SATTN_OK && plan->has_offsets)
+        plan->offsets_at = sattn_room_take(&room, layer->batch, 1, sizeof(int64_t));
+    if (status == SATTN_OK)
+        status = sattn_room_check(&room);
     if (status != SATTN_OK)
         return status;
-    if (plan->has_offsets)
-        plan->offsets_at = sattn_room_take(&room, layer->batch, 1, sizeof(int64_t));
     sattn_attention_args attention = attention_of(plan, NULL);
     attention.causal_offset = plan->has_offsets ? &present : NULL;
     status = sattn_plan_make_attention(&plan->attention, &attention, &inner);

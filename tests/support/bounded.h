@@ -5,7 +5,7 @@
  *
  * A layer is a chain of stages. Each stage here takes numbers that are already off by some amount,
  * says what that makes of its own results (its condition, from the data), and adds what the
- * arithmetic of kernels/contract.h may round; docs/numerics.md, section 8, derives it. So a bound
+ * arithmetic of kernels/contract.h may round; docs/numerics.md ("Layers") derives it. So a bound
  * of a whole layer follows by evaluation. It shares nothing with a kernel. */
 #ifndef SATTN_TESTS_SUPPORT_BOUNDED_H
 #define SATTN_TESTS_SUPPORT_BOUNDED_H
