@@ -13,16 +13,6 @@
 
 enum { TENSORS = 5 };
 
-typedef struct alignment_plan {
-    const sattn_alignment_args *args;
-    const sattn_kernel *kernel;
-    sattn_tensor tensors[TENSORS];
-    int n_tensors;
-    int workers;
-    sattn_grid grid;     /* of queries and keys, of each batch entry */
-    size_t scratch_size; /* of a worker */
-} alignment_plan;
-
 /* ---- checks */
 
 static sattn_status check_extents(const sattn_alignment_args *a)
@@ -75,9 +65,9 @@ static bool is_empty(const sattn_alignment_args *a)
 }
 
 /* Blocks for as many threads as the work is worth. */
-static void share_work(alignment_plan *plan, const sattn_options *options)
+static void share_work(sattn_alignment_plan *plan, const sattn_alignment_args *a,
+                       const sattn_options *options)
 {
-    const sattn_alignment_args *const a = plan->args;
     const double pairs = (double)a->batch * (double)a->n_q * (double)a->n_k;
     const int threads =
         sattn_threads_for(pairs * (double)a->d * SATTN_WORK_PER_EXP, sattn_threads_asked(options));
@@ -88,39 +78,47 @@ static void share_work(alignment_plan *plan, const sattn_options *options)
     plan->workers = threads;
 }
 
-static sattn_status make(alignment_plan *plan, const sattn_alignment_args *args,
+sattn_status sattn_alignment_plan_make(sattn_alignment_plan *plan, const sattn_alignment_args *args,
+                                       const sattn_overrides *overrides,
+                                       const sattn_options *options)
+{
+    sattn_decision decision;
+    const sattn_shape_class shape_class = sattn_alignment_class(args, options);
+    const sattn_status status =
+        sattn_choose_apart(&shape_class, overrides, &plan->kernel, &decision);
+    if (status != SATTN_OK)
+        return status;
+    share_work(plan, args, options);
+    plan->scratch_size = 0;
+    if (!is_empty(args)) /* d is at most 2^40 */
+        plan->scratch_size =
+            sattn_scratch_size(plan->kernel, sattn_additive_scratch_bytes(args->d));
+    return SATTN_OK;
+}
+
+size_t sattn_alignment_plan_size(const sattn_alignment_plan *plan)
+{
+    return (size_t)plan->workers * plan->scratch_size;
+}
+
+/* A call of its own, with all checks but those of memory. */
+static sattn_status make(sattn_alignment_plan *plan, const sattn_alignment_args *args,
                          const sattn_options *options)
 {
     sattn_overrides overrides;
-    sattn_decision decision;
     sattn_status status = sattn_alignment_check_shape(args);
     if (status == SATTN_OK)
         status = sattn_options_check(options);
     if (status == SATTN_OK)
         status = sattn_overrides_get(options, &overrides);
-    if (status != SATTN_OK)
-        return status;
-    const sattn_shape_class shape_class = sattn_alignment_class(args, options);
-    status = sattn_choose_apart(&shape_class, &overrides, &plan->kernel, &decision);
-    if (status != SATTN_OK)
-        return status;
-    plan->args = args;
-    plan->scratch_size = sattn_scratch_size(
-        plan->kernel, sattn_additive_scratch_bytes(args->d)); /* d is at most 2^40 */
-    share_work(plan, options);
-    plan->n_tensors = tensors_of(args, plan->tensors);
-    return SATTN_OK;
-}
-
-static size_t size_of(const alignment_plan *plan)
-{
-    return is_empty(plan->args) ? 0 : (size_t)plan->workers * plan->scratch_size;
+    return status == SATTN_OK ? sattn_alignment_plan_make(plan, args, &overrides, options) : status;
 }
 
 /* ---- the run */
 
 typedef struct alignment_run {
-    const alignment_plan *plan;
+    const sattn_alignment_plan *plan;
+    const sattn_alignment_args *args;
     unsigned char *workspace;
 } alignment_run;
 
@@ -140,8 +138,8 @@ static void fill_missing(const sattn_additive_args *args, int64_t begin, int64_t
 static void run_task(void *context, int64_t index, int worker)
 {
     const alignment_run *const run = context;
-    const alignment_plan *const plan = run->plan;
-    const sattn_alignment_args *const a = plan->args;
+    const sattn_alignment_plan *const plan = run->plan;
+    const sattn_alignment_args *const a = run->args;
     const int64_t n_blocks = plan->grid.n_row_blocks * plan->grid.n_column_blocks;
     const int64_t b = index / n_blocks;
     const sattn_grid_block block =
@@ -167,40 +165,46 @@ static void run_task(void *context, int64_t index, int worker)
     fill_missing(&args, args.j1, block.j1);
 }
 
+void sattn_alignment_plan_run(const sattn_alignment_plan *plan, const sattn_alignment_args *args,
+                              unsigned char *workspace)
+{
+    alignment_run run = {.plan = plan, .args = args, .workspace = workspace};
+    sattn_team_run(plan->workers,
+                   args->batch * plan->grid.n_row_blocks * plan->grid.n_column_blocks, run_task,
+                   &run);
+}
+
 static void run_in(void *context, unsigned char *workspace)
 {
-    alignment_run *const run = context;
-    const sattn_grid *const grid = &run->plan->grid;
-    run->workspace = workspace;
-    sattn_team_run(run->plan->workers,
-                   run->plan->args->batch * grid->n_row_blocks * grid->n_column_blocks, run_task,
-                   run);
+    const alignment_run *const run = context;
+    sattn_alignment_plan_run(run->plan, run->args, workspace);
 }
 
 sattn_status sattn_additive(const sattn_alignment_args *args, const sattn_options *options)
 {
-    alignment_plan plan;
+    sattn_alignment_plan plan;
+    sattn_tensor tensors[TENSORS];
     sattn_status status = make(&plan, args, options);
     if (status != SATTN_OK || is_empty(args))
         return status;
-    const size_t needed = size_of(&plan);
+    const size_t needed = sattn_alignment_plan_size(&plan);
     const sattn_workspace used = sattn_workspace_of(options, needed);
-    status = sattn_tensors_check_data(plan.tensors, plan.n_tensors, &used);
+    status = sattn_tensors_check_data(tensors, tensors_of(args, tensors), &used);
     if (status == SATTN_OK)
         status = sattn_lengths_check(args->n_k_valid, args->batch, args->n_k);
     if (status != SATTN_OK)
         return status;
-    alignment_run run = {.plan = &plan};
+    alignment_run run = {.plan = &plan, .args = args};
     return sattn_with_workspace(&used, needed, run_in, &run);
 }
 
 sattn_status sattn_additive_workspace_size(const sattn_alignment_args *args,
                                            const sattn_options *options, size_t *size)
 {
-    alignment_plan plan;
+    sattn_alignment_plan plan;
     if (!size)
         return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
     const sattn_status status = make(&plan, args, options);
-    *size = status == SATTN_OK ? size_of(&plan) : 0;
+    *size = status == SATTN_OK ? sattn_alignment_plan_size(&plan) : 0;
     return status;
 }

@@ -485,4 +485,6 @@ SATTN_API const char *sattn_version(void);
 }
 #endif
 
+#include "simdattn_layers.h"
+
 #endif

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: MIT
 #
 # api_docs.cmake: docs/api.md names every function, type, enumerator and struct field of the public
-# header. Arguments: HEADER, PAGE.
+# headers. Arguments: HEADERS (a list with |), PAGE.
 
-file(READ ${HEADER} header)
+set(header "")
+string(REPLACE "|" ";" HEADERS "${HEADERS}")
+foreach(path IN LISTS HEADERS)
+  file(READ ${path} text)
+  string(APPEND header "${text}")
+endforeach()
 file(READ ${PAGE} page)
 string(REGEX REPLACE "/\\*([^*]|\\*+[^*/])*\\*+/" "" header "${header}")
 
 set(names "")
 string(REGEX MATCHALL "sattn_[a-z_]+\\(" functions "${header}")
-string(REGEX MATCHALL "SATTN_(OK|ERR_[A-Z_]+|B?F16|F32|MASK_[A-Z]+|SCORES_[A-Z]+|STEP_[A-Z]+)" words "${header}")
+string(REGEX MATCHALL "SATTN_(OK|ERR_[A-Z_]+|B?F16|F32|MASK_[A-Z]+|SCORES_[A-Z]+|STEP_[A-Z]+|ALIGN_[A-Z_]+|CELL_[A-Z]+)" words "${header}")
 foreach(name IN LISTS functions words)
   string(REPLACE "(" "" name "${name}")
   list(APPEND names ${name})
@@ -28,7 +33,7 @@ endforeach()
 list(REMOVE_DUPLICATES names)
 list(LENGTH names count)
 if(count LESS 90)
-  message(FATAL_ERROR "only ${count} names found in ${HEADER}: this script no longer reads it")
+  message(FATAL_ERROR "only ${count} names found in ${HEADERS}: this script no longer reads it")
 endif()
 
 set(missing "")

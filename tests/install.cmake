@@ -5,7 +5,7 @@
 # the public functions and nothing else.
 #
 #   cmake -DBUILD=... -DWORK=... -DGENERATOR=... -DC_COMPILER=... -DNM=... -DPKG_CONFIG=...
-#         -DLIBDIR=lib -DHEADER=.../simdattn.h -DREADME=.../README.md -P install.cmake
+#         -DLIBDIR=lib -DHEADERS=.../simdattn.h|... -DREADME=.../README.md -P install.cmake
 cmake_minimum_required(VERSION 3.20)
 
 include(${CMAKE_CURRENT_LIST_DIR}/command.cmake)
@@ -68,8 +68,13 @@ foreach(file IN LISTS installed)
   endif()
 endforeach()
 
-file(STRINGS ${HEADER} lines REGEX "^SATTN_API ")
-list(LENGTH lines n_declared)
+set(n_declared 0)
+string(REPLACE "|" ";" HEADERS "${HEADERS}")
+foreach(header IN LISTS HEADERS)
+  file(STRINGS ${header} lines REGEX "^SATTN_API ")
+  list(LENGTH lines count)
+  math(EXPR n_declared "${n_declared} + ${count}")
+endforeach()
 run(${NM} -D --defined-only ${prefix}/${LIBDIR}/libsimdattn.so)
 string(REGEX MATCHALL "[^\n]+" symbols "${output}")
 foreach(symbol IN LISTS symbols)

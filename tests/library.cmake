@@ -180,7 +180,8 @@ if(CMAKE_GENERATOR MATCHES "Ninja|Makefiles")
 endif()
 
 # ---- the page that explains the interface
-add_test(NAME api_docs COMMAND ${CMAKE_COMMAND} -DHEADER=${PROJECT_SOURCE_DIR}/dispatch/simdattn.h
+set(public_headers ${PROJECT_SOURCE_DIR}/dispatch/simdattn.h ${PROJECT_SOURCE_DIR}/dispatch/simdattn_layers.h)
+add_test(NAME api_docs COMMAND ${CMAKE_COMMAND} "-DHEADERS=$<JOIN:${public_headers},|>"
          -DPAGE=${PROJECT_SOURCE_DIR}/docs/api.md -P ${CMAKE_CURRENT_SOURCE_DIR}/api_docs.cmake)
 set_tests_properties(api_docs PROPERTIES LABELS library TIMEOUT 60)
 
@@ -298,7 +299,7 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND CMAKE_NM)
   add_test(NAME install COMMAND ${CMAKE_COMMAND} -DBUILD=${PROJECT_BINARY_DIR}
            -DWORK=${CMAKE_CURRENT_BINARY_DIR}/install -DGENERATOR=${CMAKE_GENERATOR}
            -DC_COMPILER=${CMAKE_C_COMPILER} -DNM=${CMAKE_NM} -DPKG_CONFIG=$<$<BOOL:${SATTN_PKG_CONFIG}>:${SATTN_PKG_CONFIG}>
-           -DLIBDIR=${CMAKE_INSTALL_LIBDIR} -DHEADER=${PROJECT_SOURCE_DIR}/dispatch/simdattn.h
+           -DLIBDIR=${CMAKE_INSTALL_LIBDIR} "-DHEADERS=$<JOIN:${public_headers},|>"
            -DREADME=${PROJECT_SOURCE_DIR}/README.md
            -P ${CMAKE_CURRENT_SOURCE_DIR}/install.cmake)
   set_tests_properties(install PROPERTIES LABELS library TIMEOUT 120)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * attention_layer.c: sattn_attention_layer, whose queries are given. */
+#include "dispatch/error.h"
+#include "dispatch/layers/projected.h"
+
+static sattn_projected layer_of(const sattn_attention_layer_args *a)
+{
+    return (sattn_projected){.batch = a->batch,
+                             .n_q = a->n_q,
+                             .n_k = a->n_k,
+                             .n_heads = 1,
+                             .q = a->q,
+                             .x = a->x,
+                             .y = a->y,
+                             .weights = a->weights,
+                             .w = {[SATTN_MAP_K] = &a->w_k, [SATTN_MAP_V] = &a->w_v},
+                             .n_k_valid = a->n_k_valid};
+}
+
+sattn_status sattn_attention_layer(const sattn_attention_layer_args *args,
+                                   const sattn_options *options)
+{
+    if (!args)
+        return sattn_fail(SATTN_ERR_ARGUMENT, "args is NULL: expected arguments");
+    const sattn_projected layer = layer_of(args);
+    return sattn_projected_run(&layer, options);
+}
+
+sattn_status sattn_attention_layer_workspace_size(const sattn_attention_layer_args *args,
+                                                  const sattn_options *options, size_t *size)
+{
+    if (!args)
+        return sattn_fail(SATTN_ERR_ARGUMENT, "args is NULL: expected arguments");
+    const sattn_projected layer = layer_of(args);
+    return sattn_projected_workspace_size(&layer, options, size);
+}

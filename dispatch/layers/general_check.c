@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * general_check.c: refuses what is wrong with a general attention layer. */
+#include "dispatch/error.h"
+#include "dispatch/layers/general.h"
+
+enum { TENSORS = 6 + 2 * SATTN_LINEAR_TENSORS };
+
+const sattn_linear_names sattn_general_names_q = SATTN_LINEAR_NAMES("w_q");
+const sattn_linear_names sattn_general_names_x = SATTN_LINEAR_NAMES("w_x");
+
+static sattn_status check_extents(const sattn_general_attention_args *a)
+{
+    const struct {
+        const char *name;
+        int64_t value, least;
+    } extents[] = {{"batch", a->batch, 0},
+                   {"n_q", a->n_q, 0},
+                   {"n_k", a->n_k, 0},
+                   {"d_q", a->d_q, 1},
+                   {"d_x", a->d_x, 1}};
+    sattn_status status = SATTN_OK;
+    for (size_t i = 0; status == SATTN_OK && i < sizeof extents / sizeof extents[0]; ++i)
+        status = sattn_extent_check(extents[i].name, extents[i].value, extents[i].least);
+    return status;
+}
+
+static sattn_status check_bilinear(const sattn_general_attention_args *a)
+{
+    if (a->w_x.bias)
+        return sattn_fail(SATTN_ERR_ARGUMENT,
+                          "w_x.bias is set: expected NULL, a bilinear alignment has none");
+    sattn_status status = sattn_linear_check_shape(&a->w_x, &sattn_general_names_x, a->n_k);
+    if (status == SATTN_OK)
+        status = sattn_layer_check_equal("w_x.n_out", a->w_x.n_out, "d_q", a->d_q);
+    return status == SATTN_OK ? sattn_layer_check_equal("w_x.n_in", a->w_x.n_in, "d_x", a->d_x)
+                              : status;
+}
+
+static sattn_status check_additive(const sattn_general_attention_args *a)
+{
+    sattn_status status = sattn_linear_check_shape(&a->w_q, &sattn_general_names_q, a->n_q);
+    if (status == SATTN_OK)
+        status = sattn_linear_check_shape(&a->w_x, &sattn_general_names_x, a->n_k);
+    if (status == SATTN_OK)
+        status = sattn_layer_check_equal("w_q.n_in", a->w_q.n_in, "d_q", a->d_q);
+    if (status == SATTN_OK)
+        status = sattn_layer_check_equal("w_x.n_in", a->w_x.n_in, "d_x", a->d_x);
+    return status == SATTN_OK
+               ? sattn_layer_check_equal("w_x.n_out", a->w_x.n_out, "w_q.n_out", a->w_q.n_out)
+               : status;
+}
+
+static sattn_status check_alignment(const sattn_general_attention_args *a)
+{
+    switch (a->align) {
+    case SATTN_ALIGN_SCALED_DOT:
+    case SATTN_ALIGN_DOT:
+        return sattn_layer_check_equal("d_x", a->d_x, "d_q", a->d_q);
+    case SATTN_ALIGN_BILINEAR:
+        return check_bilinear(a);
+    case SATTN_ALIGN_ADDITIVE:
+        return check_additive(a);
+    default:
+        return sattn_fail(SATTN_ERR_ARGUMENT, "align = %d: expected a value of sattn_align_kind",
+                          (int)a->align);
+    }
+}
+
+/* All but the weights of maps. */
+static int tensors_of(const sattn_general_attention_args *a, sattn_tensor tensors[TENSORS])
+{
+    int n = 0;
+    tensors[n++] = sattn_tensor_read("q", "q.data", &a->q, a->batch, a->n_q, a->d_q);
+    tensors[n++] = sattn_tensor_read("x", "x.data", &a->x, a->batch, a->n_k, a->d_x);
+    tensors[n++] = sattn_tensor_written("y", "y.data", &a->y, a->batch, a->n_q, a->d_x);
+    if (a->weights.data)
+        tensors[n++] =
+            sattn_tensor_written("weights", "weights.data", &a->weights, a->batch, a->n_q, a->n_k);
+    if (a->n_k_valid)
+        tensors[n++] = sattn_tensor_array("n_k_valid", a->n_k_valid, a->batch, sizeof(int64_t));
+    if (a->align == SATTN_ALIGN_ADDITIVE)
+        tensors[n++] = sattn_tensor_array("v", a->v, a->w_q.n_out, sizeof(float));
+    return n;
+}
+
+sattn_status sattn_general_check_shape(const sattn_general_attention_args *a)
+{
+    sattn_tensor tensors[TENSORS];
+    sattn_status status = check_extents(a);
+    if (status == SATTN_OK)
+        status = check_alignment(a);
+    return status == SATTN_OK ? sattn_tensors_check_shapes(tensors, tensors_of(a, tensors))
+                              : status;
+}
+
+sattn_status sattn_general_check_data(const sattn_general_plan *plan, const sattn_workspace *used)
+{
+    const sattn_general_attention_args *const a = plan->args;
+    sattn_tensor tensors[TENSORS];
+    int n = tensors_of(a, tensors);
+    if (plan->maps_queries)
+        n += sattn_linear_tensors_of(&a->w_q, &sattn_general_names_q,
+                                     plan->queries.linear.packed_size, tensors + n);
+    if (plan->maps_inputs || plan->sums_rows)
+        n += sattn_linear_tensors_of(&a->w_x, &sattn_general_names_x,
+                                     plan->maps_inputs ? plan->inputs.linear.packed_size : 0,
+                                     tensors + n);
+    const sattn_status status = sattn_tensors_check_data(tensors, n, used);
+    return status == SATTN_OK ? sattn_lengths_check(a->n_k_valid, a->batch, a->n_k) : status;
+}

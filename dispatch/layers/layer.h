@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * layer.h: what layers share: sizes of what lies in their workspace, linear maps of batches, and
+ * softmax and sums over scores that lie there. A layer is planned as a whole, from extents, strides
+ * and options, before anything is written; its run calls kernels by the plans of its parts. */
+#ifndef SATTN_DISPATCH_LAYERS_LAYER_H
+#define SATTN_DISPATCH_LAYERS_LAYER_H
+
+#include "dispatch/checked.h"
+#include "dispatch/execute.h"
+#include "dispatch/linear.h"
+#include "dispatch/plan.h"
+
+/* Names of the fields of weights for messages, given the name of the weights. */
+#define SATTN_LINEAR_NAMES(name)                                                                   \
+    {                                                                                              \
+        .n_in = name ".n_in", .n_out = name ".n_out", .w = name ".w", .w_data = name ".w.data",    \
+        .bias = name ".bias", .packed = name ".packed"                                             \
+    }
+
+/* ---- the workspace: tensors one behind the other, then memory that the parts, which run
+ * one after the other, use in turn */
+typedef struct sattn_room {
+    sattn_checked tensors; /* bytes taken so far */
+    size_t shared;         /* bytes */
+} sattn_room;
+
+/* Takes room for `rows` times `columns` elements, in whole cache lines; returns its offset. */
+size_t sattn_room_take(sattn_room *room, int64_t rows, int64_t columns, size_t element_size);
+
+/* A part needs so many bytes while it runs. */
+void sattn_room_share(sattn_room *room, size_t bytes);
+
+/* Refuses tensors that reach beyond the address space: before parts are planned on them, which
+ * would name fields of their own. */
+sattn_status sattn_room_check(const sattn_room *room);
+
+/* The whole; *shared_at gets the offset of what the parts share. */
+sattn_status sattn_room_close(const sattn_room *room, size_t *shared_at, size_t *size);
+
+/* A place in the workspace; NULL while there is none. */
+static inline void *sattn_room_at(unsigned char *workspace, size_t offset)
+{
+    return workspace ? workspace + offset : NULL;
+}
+
+/* The product of extents, or INT64_MAX. */
+int64_t sattn_layer_product(int64_t a, int64_t b);
+
+/* What each call that a layer is made of gets: no workspace, and one key range unless options say
+ * otherwise, so that threads do not change results. */
+sattn_options sattn_layer_options(const sattn_options *options);
+
+/* Copies rows of floats from one stride to another. */
+void sattn_copy_rows(float *to, int64_t to_stride, const float *from, int64_t from_stride,
+                     int64_t rows, int64_t columns);
+
+/* Refuses "name = value" where it is not what the field `other` says. */
+sattn_status sattn_layer_check_equal(const char *name, int64_t value, const char *other,
+                                     int64_t expected);
+
+/* ---- a linear map of [batch, rows, n_in] to [batch, rows, n_out]: one call where the strides
+ * allow it, else one for each batch entry */
+typedef struct sattn_projection {
+    sattn_linear_plan linear;
+    int64_t n_calls;
+    int64_t x_step, y_step;     /* elements from call to call */
+    int64_t x_stride, y_stride; /* elements from row to row */
+} sattn_projection;
+
+sattn_status sattn_projection_make(sattn_projection *projection,
+                                   const sattn_linear_weights *weights,
+                                   const sattn_linear_names *names, int64_t batch, int64_t rows,
+                                   const sattn_view *x, const sattn_mut_view *y,
+                                   const sattn_overrides *overrides, const sattn_options *options);
+
+void sattn_projection_run(const sattn_projection *projection, const void *x, void *y,
+                          unsigned char *workspace);
+
+/* Dense [batch, rows, columns]. */
+static inline sattn_mut_view sattn_dense_written(void *data, int64_t rows, int64_t columns)
+{
+    return (sattn_mut_view){
+        .data = data, .stride_b = sattn_layer_product(rows, columns), .stride_t = columns};
+}
+
+static inline sattn_view sattn_dense_read(const void *data, int64_t rows, int64_t columns)
+{
+    return (sattn_view){
+        .data = data, .stride_b = sattn_layer_product(rows, columns), .stride_t = columns};
+}
+
+/* ---- scores [batch, n_q, n_k] to weights in place, and the weighted sums of values */
+typedef struct sattn_weighing {
+    int64_t batch, n_q, n_k, d_v;
+    sattn_view v;          /* [batch, n_k, d_v] */
+    sattn_mut_view o;      /* [batch, n_q, d_v] */
+    sattn_mut_view scores; /* read and written */
+    const int64_t *n_k_valid;
+} sattn_weighing;
+
+typedef struct sattn_weighing_plan {
+    sattn_plan softmax, av;
+} sattn_weighing_plan;
+
+/* Of the data only whether n_k_valid is NULL is looked at, and must stay so. */
+sattn_status sattn_weighing_plan_make(sattn_weighing_plan *plan, const sattn_weighing *weighing,
+                                      const sattn_options *options);
+size_t sattn_weighing_plan_size(const sattn_weighing_plan *plan);
+
+/* sattn_weighing_sum is the second half: scores are weights already. */
+void sattn_weighing_run(const sattn_weighing_plan *plan, const sattn_weighing *weighing,
+                        unsigned char *workspace);
+void sattn_weighing_sum(const sattn_weighing_plan *plan, const sattn_weighing *weighing,
+                        unsigned char *workspace);
+
+#endif

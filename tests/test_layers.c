@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_layers.c: the attention layers and recurrent cells against the golden values, within derived
+ * bounds, with every kernel of a level; with and without weights returned; each batch entry as if
+ * it were alone. */
+#include "tests/support/harness.h"
+#include "tests/support/lecture.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 2 }; /* the same case twice, from the same memory */
+
+static float *floats(int64_t n)
+{
+    return test_allocate((size_t)(BATCH * n) * sizeof(float));
+}
+
+static void expect_same(lecture_test *test, const lecture_case *c, const char *what, const float *a,
+                        const float *b, int64_t n)
+{
+    if (memcmp(a, b, (size_t)n * sizeof(float)) != 0)
+        lecture_fail(test, c, "%s of another batch entry has other bits", what);
+}
+
+/* ---- general attention */
+
+static bounded general_scores(const sattn_general_attention_args *a)
+{
+    const bounded q = bounded_given(a->q.data, a->n_q, a->d_q);
+    const bounded x = bounded_given(a->x.data, a->n_k, a->d_x);
+    const bounded_map map_q = lecture_map(&a->w_q), map_x = lecture_map(&a->w_x);
+    if (a->align == SATTN_ALIGN_ADDITIVE) {
+        const bounded mapped_q = bounded_linear(&q, &map_q), mapped_x = bounded_linear(&x, &map_x);
+        return bounded_alignments(&mapped_q, &mapped_x, a->v);
+    }
+    if (a->align == SATTN_ALIGN_BILINEAR && a->n_q < a->n_k) {
+        const bounded sums = bounded_product(&q, a->w_x.w.data, a->d_x);
+        return bounded_dots(&sums, &x, 1);
+    }
+    if (a->align == SATTN_ALIGN_BILINEAR) {
+        const bounded mapped = bounded_linear(&x, &map_x);
+        return bounded_dots(&q, &mapped, 1);
+    }
+    return bounded_dots(&q, &x, a->align == SATTN_ALIGN_DOT ? 1 : 1 / sqrt((double)a->d_q));
+}
+
+static sattn_general_attention_args general_args(const lecture_case *c)
+{
+    int64_t shape[2];
+    sattn_general_attention_args a = {.batch = BATCH};
+    a.q.data = lecture_floats(c, "q", shape);
+    a.n_q = shape[0];
+    a.d_q = a.q.stride_t = shape[1];
+    a.x.data = lecture_floats(c, "x", shape);
+    a.n_k = shape[0];
+    a.d_x = a.x.stride_t = shape[1];
+    if (strcmp(c->kind, "dot") == 0)
+        a.align = SATTN_ALIGN_DOT;
+    if (strcmp(c->kind, "bilinear") == 0) {
+        a.align = SATTN_ALIGN_BILINEAR;
+        a.w_x = lecture_weights(lecture_floats(c, "w", NULL), a.d_q, a.d_x, NULL);
+    }
+    if (strcmp(c->kind, "additive") == 0) {
+        a.align = SATTN_ALIGN_ADDITIVE;
+        const float *const w = lecture_floats(c, "align_w", shape);
+        a.w_q = lecture_weights(w, shape[0], shape[1], lecture_floats(c, "align_b", NULL));
+        a.w_x = lecture_weights(lecture_floats(c, "align_u", NULL), shape[0], a.d_x, NULL);
+        a.v = lecture_floats(c, "align_v", NULL);
+    }
+    return a;
+}
+
+static void test_general(lecture_test *test, const lecture_case *c)
+{
+    sattn_general_attention_args a = general_args(c);
+    const bounded scores = general_scores(&a);
+    const bounded x = bounded_given(a.x.data, a.n_k, a.d_x);
+    const bounded_attention want = bounded_attend(&scores, &x, false);
+    const int64_t n_y = a.n_q * a.d_x, n_weights = a.n_q * a.n_k;
+    float *const y = floats(n_y), *const weights = floats(n_weights);
+    a.y = (sattn_mut_view){.data = y, .stride_b = n_y, .stride_t = a.d_x};
+    for (int with_weights = 0; with_weights < 2; ++with_weights) {
+        a.weights = (sattn_mut_view){
+            .data = with_weights ? weights : NULL, .stride_b = n_weights, .stride_t = a.n_k};
+        if (!lecture_succeeds(test, c, sattn_general_attention(&a, &test->options)))
+            break;
+        lecture_compare(test, c, "y", &want.outputs, y);
+        expect_same(test, c, "y", y, y + n_y, n_y);
+    }
+    lecture_compare(test, c, "attention", &want.weights, weights);
+    expect_same(test, c, "weights", weights, weights + n_weights, n_weights);
+    free(y);
+    free(weights);
+}
+
+/* ---- keys and values of their own */
+
+static void test_key_value(lecture_test *test, const lecture_case *c)
+{
+    int64_t q_shape[2], x_shape[2], v_shape[2];
+    sattn_attention_layer_args a = {.batch = BATCH};
+    a.q.data = lecture_floats(c, "q", q_shape);
+    a.x.data = lecture_floats(c, "x", x_shape);
+    a.n_q = q_shape[0];
+    a.n_k = x_shape[0];
+    a.q.stride_t = q_shape[1];
+    a.x.stride_t = x_shape[1];
+    const float *const w_v = lecture_floats(c, "w_v", v_shape);
+    a.w_k = lecture_weights(lecture_floats(c, "w_k", NULL), q_shape[1], x_shape[1], NULL);
+    a.w_v = lecture_weights(w_v, v_shape[0], x_shape[1], NULL);
+    const bounded_map map_k = lecture_map(&a.w_k), map_v = lecture_map(&a.w_v);
+    const bounded q = bounded_given(a.q.data, a.n_q, q_shape[1]);
+    const bounded x = bounded_given(a.x.data, a.n_k, x_shape[1]);
+    const bounded k = bounded_linear(&x, &map_k), v = bounded_linear(&x, &map_v);
+    const bounded scores = bounded_dots(&q, &k, 1 / sqrt((double)q_shape[1]));
+    const bounded_attention want = bounded_attend(&scores, &v, false);
+    const int64_t n_y = a.n_q * v_shape[0], n_weights = a.n_q * a.n_k;
+    float *const y = floats(n_y), *const weights = floats(n_weights);
+    a.y = (sattn_mut_view){.data = y, .stride_b = n_y, .stride_t = v_shape[0]};
+    for (int with_weights = 0; with_weights < 2; ++with_weights) {
+        a.weights = (sattn_mut_view){
+            .data = with_weights ? weights : NULL, .stride_b = n_weights, .stride_t = a.n_k};
+        if (!lecture_succeeds(test, c, sattn_attention_layer(&a, &test->options)))
+            break;
+        lecture_compare(test, c, "y", &want.outputs, y);
+        expect_same(test, c, "y", y, y + n_y, n_y);
+    }
+    lecture_compare(test, c, "attention", &want.weights, weights);
+    expect_same(test, c, "weights", weights, weights + n_weights, n_weights);
+    free(y);
+    free(weights);
+}
+
+/* ---- self-attention */
+
+typedef struct self_case {
+    sattn_self_attention_args args;
+    int64_t d_x, d_q, d_v, d_o;
+} self_case;
+
+static self_case self_case_of(const lecture_case *c, int64_t n_heads)
+{
+    static const char *const names[4][2] = {
+        {"w_q", "b_q"}, {"w_k", "b_k"}, {"w_v", "b_v"}, {"w_o", "b_o"}};
+    const bool has_bias = strcmp(c->kind, "module") == 0;
+    int64_t shape[2];
+    self_case s = {.args = {.batch = BATCH, .n_heads = n_heads}};
+    sattn_linear_weights *const weights[4] = {&s.args.w_q, &s.args.w_k, &s.args.w_v, &s.args.w_o};
+    for (int i = 0; i < 4; ++i) {
+        const float *const w = lecture_floats(c, names[i][0], shape);
+        *weights[i] = lecture_weights(w, shape[0], shape[1],
+                                      has_bias ? lecture_floats(c, names[i][1], NULL) : NULL);
+    }
+    s.args.x.data = lecture_floats(c, "x", shape);
+    s.args.n_k = shape[0];
+    s.args.x.stride_t = s.d_x = shape[1];
+    s.d_q = s.args.w_q.n_out;
+    s.d_v = s.args.w_v.n_out;
+    s.d_o = s.args.w_o.n_out;
+    return s;
+}
+
+/* Weights [heads * n, n] and outputs [n, d_o]. */
+static bounded_attention self_want(const self_case *s, const float *inputs, bool causal)
+{
+    const sattn_self_attention_args *const a = &s->args;
+    const bounded_map maps[4] = {lecture_map(&a->w_q), lecture_map(&a->w_k), lecture_map(&a->w_v),
+                                 lecture_map(&a->w_o)};
+    const bounded x = bounded_given(inputs, a->n_k, s->d_x);
+    const bounded q = bounded_linear(&x, &maps[0]), k = bounded_linear(&x, &maps[1]),
+                  v = bounded_linear(&x, &maps[2]);
+    const int64_t d = s->d_q / a->n_heads, d_v = s->d_v / a->n_heads, n = a->n_k;
+    bounded_attention want = {.weights = bounded_new(a->n_heads * n, n)};
+    bounded joined = bounded_new(n, 0);
+    for (int64_t head = 0; head < a->n_heads; ++head) {
+        const bounded q_h = bounded_columns(&q, head * d, d),
+                      k_h = bounded_columns(&k, head * d, d),
+                      v_h = bounded_columns(&v, head * d_v, d_v);
+        const bounded scores = bounded_dots(&q_h, &k_h, 1 / sqrt((double)d));
+        const bounded_attention one = bounded_attend(&scores, &v_h, causal);
+        memcpy(want.weights.value + head * n * n, one.weights.value,
+               (size_t)(n * n) * sizeof(double));
+        memcpy(want.weights.error + head * n * n, one.weights.error,
+               (size_t)(n * n) * sizeof(double));
+        joined = bounded_joined(&joined, &one.outputs);
+    }
+    want.outputs = bounded_linear(&joined, &maps[3]);
+    return want;
+}
+
+static void run_self(lecture_test *test, const lecture_case *c, self_case *s, bool causal,
+                     const char *y_name, const char *weights_name)
+{
+    sattn_self_attention_args *const a = &s->args;
+    const bounded_attention want = self_want(s, a->x.data, causal);
+    const int64_t n = a->n_k, n_y = n * s->d_o, n_weights = a->n_heads * n * n;
+    float *const y = floats(n_y), *const weights = floats(n_weights);
+    a->causal = causal;
+    a->y = (sattn_mut_view){.data = y, .stride_b = n_y, .stride_t = s->d_o};
+    for (int with_weights = 0; with_weights < 2; ++with_weights) {
+        a->weights = (sattn_mut_view){.data = with_weights && weights_name ? weights : NULL,
+                                      .stride_b = n_weights,
+                                      .stride_h = n * n,
+                                      .stride_t = n};
+        if (!lecture_succeeds(test, c, sattn_self_attention(a, &test->options)))
+            break;
+        lecture_compare(test, c, y_name, &want.outputs, y);
+        expect_same(test, c, "y", y, y + n_y, n_y);
+    }
+    if (weights_name) {
+        lecture_compare(test, c, weights_name, &want.weights, weights);
+        expect_same(test, c, "weights", weights, weights + n_weights, n_weights);
+    }
+    free(y);
+    free(weights);
+}
+
+static void test_self(lecture_test *test, const lecture_case *c, int64_t n_heads)
+{
+    self_case s = self_case_of(c, n_heads);
+    run_self(test, c, &s, false, "y", "attention");
+    run_self(test, c, &s, true, "y_causal", "attention_causal");
+    int64_t n;
+    const float *const x = s.args.x.data;
+    float *const moved = floats(s.args.n_k * s.d_x);
+    const int64_t *const order = lecture_integers(c, "permutation", &n);
+    for (int64_t i = 0; i < n; ++i)
+        memcpy(moved + i * s.d_x, x + order[i] * s.d_x, (size_t)s.d_x * sizeof(float));
+    s.args.x.data = moved;
+    run_self(test, c, &s, false, "y_permuted", NULL);
+    free(moved);
+}
+
+/* ---- recurrent cells */
+
+static void test_cell(lecture_test *test, const lecture_case *c)
+{
+    const bool is_gru = strcmp(c->kind, "gru") == 0;
+    int64_t x_shape[3], h_shape[2];
+    const float *const x = lecture_floats(c, "x", x_shape), *const h0 =
+                                                                lecture_floats(c, "h0", h_shape);
+    const int64_t n_steps = x_shape[0], batch = x_shape[1], n_in = x_shape[2], n = h_shape[1];
+    const int64_t n_gates = (is_gru ? 3 : 1) * n;
+    const sattn_cell_weights weights = {
+        .input = lecture_weights(lecture_floats(c, "w_ih", NULL), n_gates, n_in,
+                                 lecture_floats(c, "b_ih", NULL)),
+        .hidden = lecture_weights(lecture_floats(c, "w_hh", NULL), n_gates, n,
+                                  lecture_floats(c, "b_hh", NULL))};
+    const bounded_map map_x = lecture_map(&weights.input), map_h = lecture_map(&weights.hidden);
+    const bounded all = bounded_new(n_steps * batch, n);
+    float *const got = floats(n_steps * batch * n);
+    bounded state = bounded_given(h0, batch, n);
+    for (int64_t step = 0; step < n_steps; ++step) {
+        const bounded input = bounded_given(x + step * batch * n_in, batch, n_in);
+        const bounded sums_x = bounded_linear(&input, &map_x),
+                      sums_h = bounded_linear(&state, &map_h);
+        const bounded sums = is_gru ? sums_x : bounded_sum(&sums_x, &sums_h);
+        state = is_gru ? bounded_gru(&sums_x, &sums_h, &state) : bounded_tanh(&sums);
+        memcpy(all.value + step * batch * n, state.value, (size_t)(batch * n) * sizeof(double));
+        memcpy(all.error + step * batch * n, state.error, (size_t)(batch * n) * sizeof(double));
+        const sattn_cell_rows rows = {
+            .n_rows = batch,
+            .x = {.data = x + step * batch * n_in, .stride_t = n_in},
+            .h = {.data = step > 0 ? got + (step - 1) * batch * n : h0, .stride_t = n},
+            .next = {.data = got + step * batch * n, .stride_t = n}};
+        if (!lecture_succeeds(test, c,
+                              is_gru ? sattn_gru_cell(&weights, &rows, &test->options)
+                                     : sattn_rnn_cell(&weights, &rows, &test->options)))
+            break;
+    }
+    lecture_compare(test, c, "h", &all, got);
+    free(got);
+}
+
+static void run(lecture_test *test)
+{
+    static const lecture_case general[] = {{"general", "additive_1", "additive"},
+                                           {"general", "additive_5", "additive"},
+                                           {"general", "additive_5_of_1", "additive"},
+                                           {"general", "dot_1", "dot"},
+                                           {"general", "dot_5", "dot"},
+                                           {"general", "scaled_1", "scaled"},
+                                           {"general", "scaled_5", "scaled"},
+                                           {"general", "bilinear_1", "bilinear"},
+                                           {"general", "bilinear_5", "bilinear"}};
+    static const lecture_case key_value[] = {{"key_value", "wide", "scaled"},
+                                             {"key_value", "odd", "scaled"},
+                                             {"key_value", "one", "scaled"}};
+    static const struct {
+        lecture_case c;
+        int64_t n_heads;
+    } self[] = {{{"self_attention", "h1_d24", "module"}, 1},
+                {{"self_attention", "h4_d20", "module"}, 4},
+                {{"self_attention", "h4_d36", "module"}, 4},
+                {{"self_attention", "h3_unequal", "plain"}, 3}};
+    static const lecture_case cells[] = {{"cells", "rnn_32", "rnn"},  {"cells", "rnn_33", "rnn"},
+                                         {"cells", "rnn_127", "rnn"}, {"cells", "gru_32", "gru"},
+                                         {"cells", "gru_33", "gru"},  {"cells", "gru_127", "gru"}};
+    for (size_t i = 0; i < sizeof general / sizeof general[0]; ++i)
+        test_general(test, &general[i]);
+    for (size_t i = 0; i < sizeof key_value / sizeof key_value[0]; ++i)
+        test_key_value(test, &key_value[i]);
+    for (size_t i = 0; i < sizeof self / sizeof self[0]; ++i)
+        test_self(test, &self[i].c, self[i].n_heads);
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; ++i)
+        test_cell(test, &cells[i]);
+}
+
+int main(int argc, char **argv)
+{
+    return lecture_main(argc, argv, NULL, run);
+}
