@@ -569,7 +569,7 @@ static sattn_regret_row raced(size_t chosen, int rounds, bool is_complete)
         {.time_ns = {.median = 90}, .behind = {1, 1, 1, 1, 1, rounds}}};
     const sattn_race_result race = {
         .winner = 1, .rounds = rounds, .is_complete = is_complete, .spread = 0.02, .lanes = lanes};
-    sattn_regret_row row = {.is_begun = true};
+    sattn_regret_row row = {.turn = 1};
     sattn_regret_take_race(&row, &field, lane_of, chosen, &race);
     return row;
 }
@@ -585,7 +585,7 @@ static void test_regret_of_undecided(void **state)
     assert_int_equal(sattn_regret_summarise(&run, true).n, 0);
     assert_int_equal(sattn_regret_summarise(&run, true).n_undecided, 2);
     assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_NOTHING);
-    rows[1].is_begun = false;
+    rows[1].turn = 0;
     assert_int_equal(sattn_regret_summarise(&run, true).n_undecided, 1);
     assert_int_equal(sattn_regret_summarise(&run, true).n_waiting, 1);
     assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_NOTHING);
@@ -598,6 +598,29 @@ static void test_regret_of_undecided(void **state)
 }
 
 /* That of the winner is what its ratio to the next differs in, not that to itself. */
+/* Each row once, in an order that follows from the seed and goes neither way. */
+static void test_regret_order(void **state)
+{
+    (void)state;
+    enum { ROWS = 50, SEEDS = 20 };
+    size_t orders[SEEDS][ROWS] = {{0}}, again[ROWS] = {0};
+    for (int seed = 0; seed < SEEDS; ++seed) {
+        bool is_there[ROWS] = {false};
+        int rises = 0;
+        sattn_regret_shuffle(orders[seed], ROWS, (uint64_t)seed);
+        sattn_regret_shuffle(again, ROWS, (uint64_t)seed);
+        assert_memory_equal(orders[seed], again, sizeof again);
+        for (int turn = 0; turn < ROWS; ++turn) {
+            const size_t row = orders[seed][turn];
+            assert_true(row < ROWS && !is_there[row]);
+            is_there[row] = true;
+            rises += turn > 0 && row > orders[seed][turn - 1];
+        }
+        assert_in_range(rises, ROWS / 4, ROWS - ROWS / 4);
+        assert_true(seed == 0 || memcmp(orders[seed], orders[seed - 1], sizeof again) != 0);
+    }
+}
+
 static void test_regret_noise(void **state)
 {
     (void)state;
@@ -637,7 +660,7 @@ static void test_regret_summary(void **state)
     sattn_regret_row rows[21];
     memset(rows, 0, sizeof rows);
     for (int r = 0; r < 21; ++r) {
-        rows[r].is_begun = true;
+        rows[r].turn = 1;
         rows[r].is_decided = r != 20;
         rows[r].with.regret = r < 18 ? 0 : 0.01 * r;
         rows[r].with.beyond = r == 19 ? 0.1 : 0;
@@ -674,6 +697,7 @@ int main(void)
         cmocka_unit_test(test_out_of_time),
         cmocka_unit_test(test_regret_shapes),
         cmocka_unit_test(test_regret_of_undecided),
+        cmocka_unit_test(test_regret_order),
         cmocka_unit_test(test_regret_noise),
         cmocka_unit_test(test_regret_keeps_its_budget),
         cmocka_unit_test(test_regret_summary),

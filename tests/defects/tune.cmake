@@ -26,13 +26,19 @@ sattn_dispatch_defect(race_default_drops_out ${race}
   FROM [[c == incumbent || c == leader || !(clear]] TO [[c == leader || !(clear]])
 
 set(regret FILE bench/tune/regret.c COMMAND test_tune)
-sattn_dispatch_defect(regret_few_rounds_decide ${regret}
+set(regret_row FILE bench/tune/regret_row.c COMMAND test_tune)
+sattn_dispatch_defect(regret_in_order_of_the_table ${regret}
+  FROM [[(size_t)(sattn_random_bits(seed, SHUFFLE_STREAM, i) % (i + 1));]] TO [[i + (size_t)(0 * seed * SHUFFLE_STREAM);]])
+sattn_dispatch_defect(regret_row_measured_twice ${regret}
+  FROM [[        order[i] = order[at];
+]] TO [[]])
+sattn_dispatch_defect(regret_few_rounds_decide ${regret_row}
   FROM [[race->is_complete || race->rounds >= SATTN_RACE_LEAST;]] TO [[race->rounds > 0;]])
 sattn_dispatch_defect(regret_undecided_are_counted ${regret}
   FROM [[        if (!row->is_decided) {]] TO [[        if (*row->error) {]])
-sattn_dispatch_defect(regret_winner_has_no_noise ${regret}
+sattn_dispatch_defect(regret_winner_has_no_noise ${regret_row}
   FROM [[.noise = is_winner ? race->spread]] TO [[.noise = is_winner ? 0]])
-sattn_dispatch_defect(regret_of_nothing ${regret}
+sattn_dispatch_defect(regret_of_nothing ${regret_row}
   FROM [[lane->behind.median / best->behind.median - 1,]] TO [[best->behind.median - 1,]])
 sattn_dispatch_defect(regret_budget_ignored ${regret}
   FROM [[return left_s > 0 ? fmin(left_s, fmax(even, least_share_s)) : 0;]] TO [[return fmax(even, least_share_s);]])
