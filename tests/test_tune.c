@@ -298,6 +298,40 @@ static void test_wrong_kernel_is_never_chosen(void **state)
     }
 }
 
+static int64_t wrong_row;
+
+/* One row of each 32 is a little off: neither the first nor the last of any tile. */
+static void spoil_rows(const sattn_fused_args *args)
+{
+    real_kernel->fn.fused(args);
+    for (int64_t i = args->i0; i < args->i1; ++i)
+        for (int64_t g = 0; g < args->n_group; ++g)
+            if ((i * args->n_group + g) % 32 == wrong_row)
+                args->o[g * args->o_group_stride + i * args->o_stride] += 0.01f;
+}
+
+/* Whatever the seed, and whichever head of a group the row is of. */
+static void test_wrong_rows_within_tiles(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {"square-128-d64", "vit-b16-197", "gqa-384"};
+    static const int64_t rows[] = {5, 13, 26};
+    sattn_kernel fake = {
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_rows", .fn = {.fused = spoil_rows}};
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
+        const sattn_tune_job job = job_of(shapes[s]);
+        sattn_tune_recipes recipes;
+        wrong_row = rows[s];
+        with_fakes(&job, &recipes, &fake, 1);
+        sattn_tune_outcome outcome = tune(&job, &recipes, 2, 0);
+        assert_true(outcome.entry.tried[0].is_admitted);
+        assert_int_equal(outcome.notes[1].verdict, SATTN_TUNE_REJECTED);
+        assert_non_null(strstr(outcome.notes[1].why, "wrong"));
+        assert_null(strstr(outcome.notes[1].why, "corner")); /* it is seen where it is timed */
+        sattn_tune_outcome_free(&outcome);
+    }
+}
+
 /* ---- what is slow */
 
 static void run_often(const sattn_fused_args *args)
@@ -688,6 +722,7 @@ int main(void)
         cmocka_unit_test(test_inside),
         cmocka_unit_test(test_only_what_is_asked_for),
         cmocka_unit_test(test_wrong_kernel_is_never_chosen),
+        cmocka_unit_test(test_wrong_rows_within_tiles),
         cmocka_unit_test(test_must_race),
         cmocka_unit_test(test_unlucky_first_call),
         cmocka_unit_test(test_winner_has_to_hold_elsewhere),

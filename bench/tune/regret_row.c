@@ -87,6 +87,7 @@ void sattn_regret_run_row(const sattn_regret_run *run, sattn_regret_row *row, do
     if (sattn_tune_field_open(&field, &row->job, recipes.list, recipes.count, row->error,
                               sizeof row->error)) {
         field.list[chosen].must_race = true;
+        field.seed = run->options->seed;
         field.limits = (sattn_tune_limits){.now_ns = sattn_now_ns,
                                            .deadline_ns = run->begin_ns +
                                                           (int64_t)(run->options->budget_s * 1e9),

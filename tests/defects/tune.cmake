@@ -48,6 +48,8 @@ sattn_dispatch_defect(tune_corners_not_verified ${admit}
   FROM [[candidate->verdict == SATTN_TUNE_PENDING && corners[corner].arena]] TO [[max_error < 0]])
 sattn_dispatch_defect(tune_output_of_the_last_call_counts ${admit}
   FROM [[    memset(output, 0xff, bytes);]] TO [[    memset(output, 0xff, 0 * bytes);]])
+sattn_dispatch_defect(tune_some_rows_of_a_tile ${admit}
+  FROM [[.whole_tiles = true,]] TO [[.whole_tiles = false,]])
 sattn_dispatch_defect(tune_wrong_is_admitted ${admit}
   FROM [[    else if (!sattn_verify_passed(&candidate->verified))]] TO [[    else if (*why)]])
 sattn_dispatch_defect(tune_max_error_ignored ${admit}
@@ -98,3 +100,19 @@ sattn_dispatch_defect(tune_refused_is_never_settled FILE bench/tune/tune_confirm
         return NOT_KNOWN;
     if (!sattn_tune_list_recipes(job, &recipes, why, WHY))
         return NOT_KNOWN;]])
+
+# ---- which rows are compared, and what is kept of the oracle
+set(visit FILE bench/verify/visit.c COMMAND test_verify_sample)
+sattn_dispatch_defect(tiles_of_the_first_head ${visit}
+  FROM [[which & FIRST_TILE && i * w->n_group + g < tile; ++i)]] TO [[which & FIRST_TILE && g == 0 && i * w->n_group < tile; ++i)]])
+sattn_dispatch_defect(last_tile_alone ${visit}
+  FROM [[LAST_TILES = 2]] TO [[LAST_TILES = 1]])
+sattn_dispatch_defect(edges_of_heads_in_a_row ${visit}
+  FROM [[            if (row % n_group == g)]] TO [[            if (row / w->args->n_q == g)]])
+set(answers FILE bench/verify/answers.c COMMAND test_verify_sample)
+sattn_dispatch_defect(answers_of_other_bounds ${answers}
+  FROM [[            same_bounds(&is->params, params))]] TO [[            params->key_block == is->params.key_block)]])
+sattn_dispatch_defect(answers_of_another_head ${answers}
+  FROM [[is->at.head == at.head &&]] TO [[]])
+sattn_dispatch_defect(answers_without_weights_kept ${answers}
+  FROM [[if (!is_finite(answer->row->o, d_v) || n]] TO [[if ((d_v < 0 && !is_finite(answer->row->o, d_v)) || n]])
