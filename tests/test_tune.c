@@ -298,15 +298,15 @@ static void test_wrong_kernel_is_never_chosen(void **state)
     }
 }
 
-static int64_t wrong_row;
+static int64_t wrong_row; /* of a tile */
 
-/* One row of each 32 is a little off: neither the first nor the last of any tile. */
+/* One row of each tile is a little off, neither the first nor the last. */
 static void spoil_rows(const sattn_fused_args *args)
 {
     real_kernel->fn.fused(args);
     for (int64_t i = args->i0; i < args->i1; ++i)
         for (int64_t g = 0; g < args->n_group; ++g)
-            if ((i * args->n_group + g) % 32 == wrong_row)
+            if ((i * args->n_group + g) % real_kernel->tile_rows == wrong_row)
                 args->o[g * args->o_group_stride + i * args->o_stride] += 0.01f;
 }
 
@@ -315,14 +315,15 @@ static void test_wrong_rows_within_tiles(void **state)
 {
     (void)state;
     static const char *const shapes[] = {"square-128-d64", "vit-b16-197", "gqa-384"};
-    static const int64_t rows[] = {5, 13, 26};
     sattn_kernel fake = {
         .op = SATTN_OP_fused, .name = "sattn_fused_f32_rows", .fn = {.fused = spoil_rows}};
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
         const sattn_tune_job job = job_of(shapes[s]);
         sattn_tune_recipes recipes;
-        wrong_row = rows[s];
         with_fakes(&job, &recipes, &fake, 1);
+        wrong_row = real_kernel->tile_rows / 2 + (int64_t)s - 1;
+        if (real_kernel->tile_rows < 8) /* plain C takes one row after the other */
+            continue;
         sattn_tune_outcome outcome = tune(&job, &recipes, 2, 0);
         assert_true(outcome.entry.tried[0].is_admitted);
         assert_int_equal(outcome.notes[1].verdict, SATTN_TUNE_REJECTED);
@@ -330,6 +331,38 @@ static void test_wrong_rows_within_tiles(void **state)
         assert_null(strstr(outcome.notes[1].why, "corner")); /* it is seen where it is timed */
         sattn_tune_outcome_free(&outcome);
     }
+}
+
+/* Between the tiles that are compared whole, and away from the edges of others. */
+static void spoil_the_middle(const sattn_fused_args *args)
+{
+    real_kernel->fn.fused(args);
+    for (int64_t i = 83; i < 89 && args->i1 == 197; ++i)
+        args->o[i * args->o_stride] += 0.01f;
+}
+
+/* Of the other rows some are compared, and with each seed others. */
+static void test_seed_chooses_rows(void **state)
+{
+    (void)state;
+    enum { SEEDS = 12 };
+    const sattn_tune_job job = job_of("vit-b16-197");
+    sattn_kernel fake = {
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_middle", .fn = {.fused = spoil_the_middle}};
+    sattn_tune_recipes recipes;
+    int n_found = 0;
+    with_fakes(&job, &recipes, &fake, 1);
+    for (uint64_t seed = 1; seed <= SEEDS; ++seed) {
+        sattn_tune_field field;
+        char error[256];
+        assert_true(sattn_tune_field_open(&field, &job, recipes.list, 2, error, sizeof error));
+        field.time = time_by_cost;
+        field.seed = seed;
+        assert_true(sattn_tune_admit(&field, 0));
+        n_found += field.list[1].verdict == SATTN_TUNE_REJECTED;
+        sattn_tune_field_close(&field);
+    }
+    assert_in_range(n_found, 1, SEEDS - 1);
 }
 
 /* ---- what is slow */
@@ -723,6 +756,7 @@ int main(void)
         cmocka_unit_test(test_only_what_is_asked_for),
         cmocka_unit_test(test_wrong_kernel_is_never_chosen),
         cmocka_unit_test(test_wrong_rows_within_tiles),
+        cmocka_unit_test(test_seed_chooses_rows),
         cmocka_unit_test(test_must_race),
         cmocka_unit_test(test_unlucky_first_call),
         cmocka_unit_test(test_winner_has_to_hold_elsewhere),

@@ -15,7 +15,7 @@ static const double slow_factor = 1.4;
  * to the compiler, unless only that may be exact enough. */
 static const double long_for_scalar_ns = 1e6, long_for_autovec_ns = 1e7;
 
-/* Of each head, beside those of whole tiles and around their edges. */
+/* Of a unit of rows, beside those of whole tiles and around their edges. */
 enum { RANDOM_ROWS = 8 };
 
 /* First calls of a candidate may take so long in any case, and longer ones are not made again. */

@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* "attention few-query", "exp": a class with as many words as tell its kind. */
+/* "attention few-query", "exp": a class without its numbers and what stands between them. */
 static void kind_of(const sattn_tune_job *job, char kind[SATTN_CLASS_TEXT])
 {
     sattn_class_print(&job->shape_class, kind);
-    char *const first = strchr(kind, ' ');
-    char *const end = job->shape.is_array ? first : strchr(first + 1, ' ');
-    *end = '\0';
+    size_t length = strcspn(kind, "=");
+    while (length > 0 && kind[length] != ' ')
+        --length;
+    kind[length] = '\0';
 }
 
 /* Of the jobs from `first` on those of its tier and kind; all of them are printed if that is asked

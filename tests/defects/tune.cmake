@@ -50,6 +50,8 @@ sattn_dispatch_defect(tune_output_of_the_last_call_counts ${admit}
   FROM [[    memset(output, 0xff, bytes);]] TO [[    memset(output, 0xff, 0 * bytes);]])
 sattn_dispatch_defect(tune_some_rows_of_a_tile ${admit}
   FROM [[.whole_tiles = true,]] TO [[.whole_tiles = false,]])
+sattn_dispatch_defect(tune_always_the_same_rows ${admit}
+  FROM [[.seed = field->seed,]] TO [[.seed = 0,]])
 sattn_dispatch_defect(tune_wrong_is_admitted ${admit}
   FROM [[    else if (!sattn_verify_passed(&candidate->verified))]] TO [[    else if (*why)]])
 sattn_dispatch_defect(tune_max_error_ignored ${admit}
