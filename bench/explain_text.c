@@ -16,25 +16,9 @@ enum { WIDTH = 80, LABEL = 11, TEXT_SIZE = 2048 };
 
 /* ---- lines */
 
-/* A text that begins at a column, in lines that break at spaces and after commas. */
 static void print_wrapped(FILE *file, const char *text, int indent, int column)
 {
-    const char *space = "";
-    while (*text) {
-        size_t length = strcspn(text, " ,");
-        length += strncmp(text + length, " %", 2) == 0 ? 2 : 0;
-        length += text[length] == ',';
-        if (column > indent && column + (int)strlen(space) + (int)length > WIDTH) {
-            fprintf(file, "\n%*s", indent, "");
-            column = indent;
-            space = "";
-        }
-        column += fprintf(file, "%s%.*s", space, (int)length, text);
-        text += length;
-        space = *text == ' ' ? " " : "";
-        text += strspn(text, " ");
-    }
-    fputc('\n', file);
+    sattn_print_wrapped(file, text, indent, column, WIDTH);
 }
 
 static void print_field(FILE *file, const char *label, const char *format, ...)

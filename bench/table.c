@@ -127,3 +127,23 @@ void sattn_table_print(const sattn_table *table, FILE *file, bool with_header, i
     if (table->out_of_memory)
         fprintf(file, "%*s(out of memory: rows are missing)\n", indent, "");
 }
+
+void sattn_print_wrapped(FILE *file, const char *text, int indent, int column, int width)
+{
+    const char *space = "";
+    while (*text) {
+        size_t length = strcspn(text, " ,");
+        length += strncmp(text + length, " %", 2) == 0 ? 2 : 0;
+        length += text[length] == ',';
+        if (column > indent && column + (int)strlen(space) + (int)length > width) {
+            fprintf(file, "\n%*s", indent, "");
+            column = indent;
+            space = "";
+        }
+        column += fprintf(file, "%s%.*s", space, (int)length, text);
+        text += length;
+        space = *text == ' ' ? " " : "";
+        text += strspn(text, " ");
+    }
+    fputc('\n', file);
+}

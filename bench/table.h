@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * table.h: text in aligned columns. */
+ * table.h: text in aligned columns, and in lines that are not too long. */
 #ifndef SATTN_BENCH_TABLE_H
 #define SATTN_BENCH_TABLE_H
 
@@ -42,5 +42,9 @@ void sattn_format_time(double ns, char *text, size_t size);
 /* Every line begins with `indent` spaces and ends without any. A column without a header and any
  * text takes no room. */
 void sattn_table_print(const sattn_table *table, FILE *file, bool with_header, int indent);
+
+/* A text that begins at `column` of a line, in lines of at most `width` that break at spaces and
+ * after commas, those after the first indented. */
+void sattn_print_wrapped(FILE *file, const char *text, int indent, int column, int width);
 
 #endif

@@ -175,6 +175,37 @@ static void test_back_again(void **state)
     sattn_profile_destroy(profile);
 }
 
+/* Of two files a comparison by lines shows the entries that differ, and nothing else. */
+static void test_a_line_for_each_entry(void **state)
+{
+    (void)state;
+    enum { ENTRIES = 3, AROUND = 4, LINE = 4096 };
+    char error[ERROR_SIZE], lines[2][ENTRIES + AROUND][LINE];
+    const sattn_tried tried = tried_of(SATTN_CALL_ATTENTION, "fused", "sattn_fused_f32_scalar");
+    sattn_profile_entry entries[ENTRIES];
+    for (int i = 0; i < ENTRIES; ++i)
+        entries[i] = (sattn_profile_entry){.shape_class = some_class(6 + i),
+                                           .shape = "a\nshape",
+                                           .is_complete = true,
+                                           .n_tried = 1,
+                                           .tried = &tried};
+    for (int time = 0; time < 2; ++time) {
+        entries[1].is_tainted = time > 0;
+        assert_true(sattn_profile_write(&identity, entries, ENTRIES, path, error, sizeof error));
+        FILE *const file = fopen(path, "r");
+        assert_non_null(file);
+        for (int line = 0; line < ENTRIES + AROUND; ++line)
+            assert_non_null(fgets(lines[time][line], LINE, file));
+        assert_int_equal(fgetc(file), EOF);
+        fclose(file);
+    }
+    for (int line = 0; line < ENTRIES + AROUND; ++line)
+        assert_int_equal(strcmp(lines[0][line], lines[1][line]) == 0, line != AROUND);
+    for (int i = 0; i < ENTRIES; ++i)
+        assert_ptr_equal(strstr(lines[0][AROUND - 1 + i], "{\"class\": \""),
+                         lines[0][AROUND - 1 + i]);
+}
+
 static void test_cannot_write(void **state)
 {
     (void)state;
@@ -311,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_cannot_write),
         cmocka_unit_test_teardown(test_writers_that_are_killed, kill_writers),
         cmocka_unit_test(test_back_again),
+        cmocka_unit_test(test_a_line_for_each_entry),
         cmocka_unit_test(test_home),
     };
     return cmocka_run_group_tests(tests, begin, end);

@@ -305,6 +305,73 @@ static void test_wrong_kernel_is_never_chosen(void **state)
     }
 }
 
+static int64_t wrong_row; /* of a tile */
+
+/* One row of each tile is a little off, neither the first nor the last. */
+static void spoil_rows(const sattn_fused_args *args)
+{
+    real_kernel->fn.fused(args);
+    for (int64_t i = args->i0; i < args->i1; ++i)
+        for (int64_t g = 0; g < args->n_group; ++g)
+            if ((i * args->n_group + g) % real_kernel->tile_rows == wrong_row)
+                args->o[g * args->o_group_stride + i * args->o_stride] += 0.01f;
+}
+
+/* Whatever the seed, and whichever head of a group the row is of. */
+static void test_wrong_rows_within_tiles(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {"square-128-d64", "vit-b16-197", "gqa-384"};
+    sattn_kernel fake = {
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_rows", .fn = {.fused = spoil_rows}};
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; ++s) {
+        const sattn_tune_job job = job_of(shapes[s]);
+        sattn_tune_recipes recipes;
+        with_fakes(&job, &recipes, &fake, 1);
+        wrong_row = real_kernel->tile_rows / 2 + (int64_t)s - 1;
+        if (real_kernel->tile_rows < 8) /* plain C takes one row after the other */
+            continue;
+        sattn_tune_outcome outcome = tune(&job, &recipes, 2, 0);
+        assert_true(outcome.entry.tried[0].is_admitted);
+        assert_int_equal(outcome.notes[1].verdict, SATTN_TUNE_REJECTED);
+        assert_non_null(strstr(outcome.notes[1].why, "wrong"));
+        assert_null(strstr(outcome.notes[1].why, "corner")); /* it is seen where it is timed */
+        sattn_tune_outcome_free(&outcome);
+    }
+}
+
+/* Between the tiles that are compared whole, and away from the edges of others. */
+static void spoil_the_middle(const sattn_fused_args *args)
+{
+    real_kernel->fn.fused(args);
+    for (int64_t i = 83; i < 89 && args->i1 == 197; ++i)
+        args->o[i * args->o_stride] += 0.01f;
+}
+
+/* Of the other rows some are compared, and with each seed others. */
+static void test_seed_chooses_rows(void **state)
+{
+    (void)state;
+    enum { SEEDS = 12 };
+    const sattn_tune_job job = job_of("vit-b16-197");
+    sattn_kernel fake = {
+        .op = SATTN_OP_fused, .name = "sattn_fused_f32_middle", .fn = {.fused = spoil_the_middle}};
+    sattn_tune_recipes recipes;
+    int n_found = 0;
+    with_fakes(&job, &recipes, &fake, 1);
+    for (uint64_t seed = 1; seed <= SEEDS; ++seed) {
+        sattn_tune_field field;
+        char error[256];
+        assert_true(sattn_tune_field_open(&field, &job, recipes.list, 2, error, sizeof error));
+        field.time = time_by_cost;
+        field.seed = seed;
+        assert_true(sattn_tune_admit(&field, 0));
+        n_found += field.list[1].verdict == SATTN_TUNE_REJECTED;
+        sattn_tune_field_close(&field);
+    }
+    assert_in_range(n_found, 1, SEEDS - 1);
+}
+
 /* ---- what is slow */
 
 static void run_often(const sattn_fused_args *args)
@@ -576,7 +643,7 @@ static sattn_regret_row raced(size_t chosen, int rounds, bool is_complete)
         {.time_ns = {.median = 90}, .behind = {1, 1, 1, 1, 1, rounds}}};
     const sattn_race_result race = {
         .winner = 1, .rounds = rounds, .is_complete = is_complete, .spread = 0.02, .lanes = lanes};
-    sattn_regret_row row = {.is_begun = true};
+    sattn_regret_row row = {.turn = 1};
     sattn_regret_take_race(&row, &field, lane_of, chosen, &race);
     return row;
 }
@@ -592,7 +659,7 @@ static void test_regret_of_undecided(void **state)
     assert_int_equal(sattn_regret_summarise(&run, true).n, 0);
     assert_int_equal(sattn_regret_summarise(&run, true).n_undecided, 2);
     assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_NOTHING);
-    rows[1].is_begun = false;
+    rows[1].turn = 0;
     assert_int_equal(sattn_regret_summarise(&run, true).n_undecided, 1);
     assert_int_equal(sattn_regret_summarise(&run, true).n_waiting, 1);
     assert_int_equal(sattn_regret_exit_code(&run), SATTN_EXIT_NOTHING);
@@ -605,6 +672,29 @@ static void test_regret_of_undecided(void **state)
 }
 
 /* That of the winner is what its ratio to the next differs in, not that to itself. */
+/* Each row once, in an order that follows from the seed and goes neither way. */
+static void test_regret_order(void **state)
+{
+    (void)state;
+    enum { ROWS = 50, SEEDS = 20 };
+    size_t orders[SEEDS][ROWS] = {{0}}, again[ROWS] = {0};
+    for (int seed = 0; seed < SEEDS; ++seed) {
+        bool is_there[ROWS] = {false};
+        int rises = 0;
+        sattn_regret_shuffle(orders[seed], ROWS, (uint64_t)seed);
+        sattn_regret_shuffle(again, ROWS, (uint64_t)seed);
+        assert_memory_equal(orders[seed], again, sizeof again);
+        for (int turn = 0; turn < ROWS; ++turn) {
+            const size_t row = orders[seed][turn];
+            assert_true(row < ROWS && !is_there[row]);
+            is_there[row] = true;
+            rises += turn > 0 && row > orders[seed][turn - 1];
+        }
+        assert_in_range(rises, ROWS / 4, ROWS - ROWS / 4);
+        assert_true(seed == 0 || memcmp(orders[seed], orders[seed - 1], sizeof again) != 0);
+    }
+}
+
 static void test_regret_noise(void **state)
 {
     (void)state;
@@ -644,7 +734,7 @@ static void test_regret_summary(void **state)
     sattn_regret_row rows[21];
     memset(rows, 0, sizeof rows);
     for (int r = 0; r < 21; ++r) {
-        rows[r].is_begun = true;
+        rows[r].turn = 1;
         rows[r].is_decided = r != 20;
         rows[r].with.regret = r < 18 ? 0 : 0.01 * r;
         rows[r].with.beyond = r == 19 ? 0.1 : 0;
@@ -672,6 +762,8 @@ int main(void)
         cmocka_unit_test(test_inside),
         cmocka_unit_test(test_only_what_is_asked_for),
         cmocka_unit_test(test_wrong_kernel_is_never_chosen),
+        cmocka_unit_test(test_wrong_rows_within_tiles),
+        cmocka_unit_test(test_seed_chooses_rows),
         cmocka_unit_test(test_must_race),
         cmocka_unit_test(test_unlucky_first_call),
         cmocka_unit_test(test_winner_has_to_hold_elsewhere),
@@ -681,6 +773,7 @@ int main(void)
         cmocka_unit_test(test_out_of_time),
         cmocka_unit_test(test_regret_shapes),
         cmocka_unit_test(test_regret_of_undecided),
+        cmocka_unit_test(test_regret_order),
         cmocka_unit_test(test_regret_noise),
         cmocka_unit_test(test_regret_keeps_its_budget),
         cmocka_unit_test(test_regret_summary),

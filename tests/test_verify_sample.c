@@ -2,7 +2,7 @@
  *
  * test_verify_sample.c: which rows a sampled verification looks at, and that the rest of the output
  * is at least checked for being finite. Every value of V is 1, so every output is. */
-#include "bench/verify/compare.h"
+#include "bench/verify/answers.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -161,6 +161,109 @@ static void test_seed(void **state)
     assert_true(differs);
 }
 
+/* ---- whole tiles, and answers that are kept */
+
+/* Row r of the unit of batch entry b and KV head kv, the heads of a group in turn. */
+static bool finds_of_unit(const sattn_verify_selection *selection, int b, int kv, int64_t r)
+{
+    const int n_group = (int)(HQ / p.args.n_kv_heads);
+    return finds(selection, b * HQ + kv * n_group + (int)(r % n_group), r / n_group);
+}
+
+/* Tiles hold rows of all heads of a group: every one of the first is compared in the first unit, of
+ * the last two in the last, and so are the edges of some others. */
+static void test_whole_tiles(void **state)
+{
+    (void)state;
+    enum { TILE = 8, N_Q = 40 };
+    const sattn_verify_selection selection = {
+        .whole_tiles = true, .tile_queries = TILE, .n_random = 1, .seed = 3};
+    for (int n_kv_heads = 1; n_kv_heads <= HQ; n_kv_heads += HQ - 1) {
+        const int64_t n_rows = N_Q * HQ / n_kv_heads;
+        int64_t found = 0;
+        make_problem(N_Q);
+        p.args.n_kv_heads = n_kv_heads;
+        for (int64_t r = 0; r < TILE; ++r)
+            assert_true(finds_of_unit(&selection, 0, 0, r));
+        for (int64_t r = n_rows - 2 * TILE; r < n_rows; ++r)
+            assert_true(finds_of_unit(&selection, B - 1, n_kv_heads - 1, r));
+        assert_true(finds_of_unit(&selection, 0, 0, 2 * TILE - 1) &&
+                    finds_of_unit(&selection, 0, 0, 2 * TILE) &&
+                    finds_of_unit(&selection, 0, 0, 2 * TILE + 1));
+        for (int64_t r = 0; r < n_rows; ++r)
+            found += finds_of_unit(&selection, 0, 0, r);
+        assert_true(found < n_rows); /* it is a sample all the same */
+    }
+    make_problem(5); /* less than a tile */
+    const sattn_verify_result all = verify(&selection);
+    assert_int_equal(all.n_rows, 2 * 5);
+    make_problem(N_Q); /* a single unit has all of these tiles */
+    p.args.batch = p.args.n_kv_heads = 1;
+    for (int64_t r = 0; r < 3 * TILE; ++r)
+        assert_true(finds_of_unit(&selection, 0, 0, r < TILE ? r : N_Q * HQ - 3 * TILE + r));
+}
+
+static void check_same(const sattn_verify_result *a, const sattn_verify_result *b)
+{
+    assert_true(a->n_rows == b->n_rows && a->n_elements == b->n_elements &&
+                a->n_scanned == b->n_scanned && a->n_failed == b->n_failed);
+    assert_true(a->worst_error == b->worst_error && a->mean_error == b->mean_error &&
+                a->worst_ratio == b->worst_ratio && a->worst_bound == b->worst_bound &&
+                a->worst_error_bound == b->worst_error_bound && a->worst_ulp == b->worst_ulp);
+}
+
+/* What the oracle said of a call is taken for each output of it, bounded as that is to be, and not
+ * asked for again. */
+static void test_answers(void **state)
+{
+    (void)state;
+    const sattn_bound_params bounds[] = {sattn_bound_defaults(), sattn_bound_chain()};
+    const sattn_verify_selection without = {.n_random = 3};
+    make_problem(100);
+    for (int i = 0; i < B * HQ * 100; ++i)
+        p.o[i] = 1 + (float)(i % 3) * 0x1p-23f;
+    for (int b = 0; b < 2; ++b) {
+        sattn_verify_answers answers = {0};
+        sattn_verify_selection with = without;
+        sattn_verify_result results[4];
+        with.answers = &answers;
+        for (int time = 0; time < 4; ++time) { /* without, and three times with them */
+            sattn_verify_result_init(&results[time]);
+            assert_int_equal(sattn_verify_attention(&p.args, time ? &with : &without,
+                                                    &bounds[time == 3 ? 1 - b : b], &results[time],
+                                                    NULL),
+                             SATTN_OK);
+        }
+        assert_int_equal(answers.count, 2 * results[0].n_rows); /* with either of the bounds */
+        check_same(&results[0], &results[1]);
+        check_same(&results[0], &results[2]);
+        assert_true(results[3].worst_error == results[0].worst_error &&
+                    results[3].worst_bound != results[0].worst_bound);
+        p.v[0] = 2;
+        const sattn_verify_result kept = verify(&with), asked = verify(&without);
+        p.v[0] = 1;
+        assert_true(sattn_verify_passed(&kept) && !sattn_verify_passed(&asked));
+        sattn_answers_free(&answers);
+    }
+}
+
+/* The weights of a row tell what a NaN comes from, and are not kept. */
+static void test_answers_that_are_not_kept(void **state)
+{
+    (void)state;
+    sattn_verify_answers answers = {0};
+    const sattn_verify_selection selection = {.n_random = 1, .answers = &answers};
+    make_problem(1);
+    p.v[0] = INFINITY;
+    *output(0, 0) = INFINITY;
+    for (int time = 0; time < 2; ++time) {
+        const sattn_verify_result result = verify(&selection);
+        assert_true(sattn_verify_passed(&result));
+        assert_int_equal(answers.count, result.n_rows - 1);
+    }
+    sattn_answers_free(&answers);
+}
+
 /* ---- the scan of everything */
 
 static void test_scan(void **state)
@@ -218,6 +321,9 @@ int main(void)
         cmocka_unit_test(test_each_row_once),
         cmocka_unit_test(test_heads),
         cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_whole_tiles),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_answers_that_are_not_kept),
         cmocka_unit_test(test_scan),
         cmocka_unit_test(test_scan_of_wrong_inputs),
     };

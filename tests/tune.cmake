@@ -20,6 +20,17 @@ function(settle file)
   file(WRITE ${file} "${text}")
 endfunction()
 
+# No line of the table that was printed last is too long.
+function(check_widths)
+  string(REPLACE "\n" ";" lines "${output}")
+  foreach(line IN LISTS lines)
+    string(LENGTH "${line}" width)
+    if(line MATCHES "^[ *] +[a-z]" AND width GREATER 100)
+      message(SEND_ERROR "a line of ${width} columns: ${line}")
+    endif()
+  endforeach()
+endfunction()
+
 # The number of entries of a profile, which must be whole.
 function(count_entries variable file)
   file(READ ${file} text)
@@ -53,6 +64,22 @@ set(environment SATTN_KERNEL=sattn_fused_f32_scalar)
 run(CODE 2 MATCHES "SATTN_KERNEL" "unset" ARGS tune --shape one-key --out ${profile})
 set(environment "")
 run(CODE 0 MATCHES "models and decode" "llama3-8b-384" "single steps" "exp, array-64" "interleaved" ARGS tune --list)
+
+# ---- the list: each class below the number of its kind, and kinds below that of their preset
+string(REGEX MATCH "^[0-9]+" classes "${output}")
+string(REGEX MATCHALL "\n    [^\n]* threads=1" lines "${output}")
+list(LENGTH lines listed)
+string(REGEX MATCHALL "\n  [a-z][a-z -]*: [0-9]+ class" of_kinds "${output}")
+string(REGEX MATCHALL "\n[a-z][a-z ]*: [0-9]+ class" of_presets "${output}")
+foreach(counts IN ITEMS of_kinds of_presets)
+  list(TRANSFORM ${counts} REPLACE "[^0-9]+" "")
+  list(JOIN ${counts} " + " sum)
+  math(EXPR ${counts} "${sum}")
+endforeach()
+if(NOT classes EQUAL listed OR NOT classes EQUAL of_kinds OR NOT classes EQUAL of_presets)
+  message(SEND_ERROR "${listed} of ${classes} classes are listed, ${of_kinds} and ${of_presets} counted: ${output}")
+endif()
+run(CODE 0 MATCHES "1 class," "\n  attention decode: 1 class\n    one-key " ARGS tune --list --shape one-key)
 run(CODE 0 MATCHES "d-1x330-d64" ARGS tune --verify --list)
 
 # ---- one class: what is said, and what is written
@@ -116,13 +143,7 @@ run(CODE 0 MATCHES "not finished" "goes on with the rest" ARGS tune --shape gpt-
 run(CODE 0 MATCHES "without --fresh" LACKS "same command again" ARGS tune --shape gpt-small-64 --budget 0.001 --fresh
     --out ${WORK}/short.json)
 run(CODE 0 MATCHES "not finished" ARGS tune --op fused --threads 2 --budget 0.5 --out ${WORK}/wide.json)
-string(REPLACE "\n" ";" lines "${output}")
-foreach(line IN LISTS lines)
-  string(LENGTH "${line}" width)
-  if(line MATCHES "^[ *] [a-z]" AND width GREATER 100)
-    message(SEND_ERROR "a line of ${width} columns: ${line}")
-  endif()
-endforeach()
+check_widths()
 
 # ---- where the library looks; and calls take what is there
 set(environment XDG_CONFIG_HOME=${WORK}/config)
@@ -162,6 +183,12 @@ endif()
 # ---- what a profile is worth
 run(CODE 0 MATCHES "d-1x330-d64" "with profile" "without profile" "median" ARGS tune --verify --shape d-1x330-d64,exp-700
     --budget 20 --out ${profile})
+check_widths()
+string(FIND "${output}" "\n  d-1x330-d64" first)
+string(FIND "${output}" "\n  exp-700" second)
+if(first EQUAL -1 OR second LESS first)
+  message(SEND_ERROR "the rows are not in their own order: ${output}")
+endif()
 run(CODE 3 MATCHES "not begun" "no race was decided" LACKS "median" ARGS tune --verify
     --shape d-1x330-d64,exp-700 --budget 0.001 --out ${profile})
 run(CODE 0 ARGS tune --verify --shape exp-700 --budget 20 --out ${profile} --json)

@@ -58,7 +58,10 @@ static sattn_status verify(const sattn_attention_args *args, const sattn_variant
         *why = "the note of its registry row states no error of tanh in ULP";
         return SATTN_ERR_UNSUPPORTED;
     }
-    sattn_sample_rows(args, variant->tile_rows, compare, result);
+    if (!sattn_sample_variant(args, variant, compare, result)) {
+        *why = "verify: no memory";
+        return SATTN_ERR_MEMORY;
+    }
     sattn_sample_scan_scores(args, result);
     return SATTN_OK;
 }

@@ -27,14 +27,14 @@ static sattn_status run(sattn_bench_call *call)
 sattn_status sattn_attention_verify(const sattn_attention_args *args, const sattn_variant *variant,
                                     sattn_verify_result *result, const char **why)
 {
-    const sattn_verify_selection selection = {
-        .tile_queries = variant->tile_rows,
-        .n_random = variant->sampled_rows > 0 ? variant->sampled_rows : SATTN_SAMPLED_ROWS,
-        .n_heads = SATTN_SAMPLED_HEADS,
-        .seed = SATTN_SAMPLE_SEED};
+    const sattn_verify_selection usual = {.tile_queries = variant->tile_rows,
+                                          .n_random = SATTN_SAMPLED_ROWS,
+                                          .n_heads = SATTN_SAMPLED_HEADS,
+                                          .seed = SATTN_SAMPLE_SEED};
     const bool is_chain = variant->plan && strcmp(variant->plan, "chain") == 0;
     const sattn_bound_params params = is_chain ? sattn_bound_chain() : sattn_bound_defaults();
-    return sattn_verify_attention(args, &selection, &params, result, why);
+    return sattn_verify_attention(args, variant->selection ? variant->selection : &usual, &params,
+                                  result, why);
 }
 
 const sattn_bench_task sattn_task_attention = {

@@ -54,8 +54,8 @@ static bool use_profile(sattn_bench_call *call, char *why, size_t why_size)
     call->options.profile = call->profile;
     if (call->profile &&
         sattn_plan_make_attention(&plan, &call->args, &call->options) == SATTN_OK &&
-        plan.decision == SATTN_DECIDED_BY_PROFILE)
-        return true;
+        (plan.decision == SATTN_DECIDED_BY_PROFILE || plan.decision == SATTN_DECIDED_BY_NAME))
+        return true; /* SATTN_KERNEL comes first */
     snprintf(why, why_size, "its profile is not what decides");
     return false;
 }

@@ -20,7 +20,6 @@ static sattn_work work(const sattn_attention_args *args)
 static bool open_call(sattn_bench_call *call, char *why, size_t why_size)
 {
     (void)call; /* units need no workspace */
-    (void)why;
     (void)why_size;
     return true;
 }
@@ -45,9 +44,11 @@ static void compare(const sattn_attention_args *args, sattn_verify_place at,
 static sattn_status verify(const sattn_attention_args *args, const sattn_variant *variant,
                            sattn_verify_result *result, const char **why)
 {
-    (void)why;
+    if (!sattn_sample_variant(args, variant, compare, result)) {
+        *why = "verify: no memory";
+        return SATTN_ERR_MEMORY;
+    }
     sattn_verify_place at = {0};
-    sattn_sample_rows(args, variant->tile_rows, compare, result);
     for (; at.row < args->n_q; ++at.row)
         sattn_sample_scan((const float *)args->o.data + at.row * args->o.stride_t, args->d_v, at,
                           result);

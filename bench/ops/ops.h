@@ -55,11 +55,9 @@ typedef struct sattn_variant {
     const struct sattn_bench_op *op;
     sattn_features needs;
     sattn_row_kind kind;
-    unsigned phases; /* in which it is ranked */
-    int tile_rows;   /* query rows of its tiles, 0 if unknown */
-    /* Random rows of a head that whole attentions are verified in, beside the first, the last and
-     * the edges of tiles; 0: SATTN_SAMPLED_ROWS. */
-    int sampled_rows;
+    unsigned phases;                         /* in which it is ranked */
+    int tile_rows;                           /* query rows of its tiles, 0 if unknown */
+    const sattn_verify_selection *selection; /* of rows that are verified; NULL: that of `bench` */
     /* As sattn_options takes them; "" or NULL: not given. The chain of a level, like a level's
      * variant, is whatever the dispatcher makes of `isa`. */
     char kernels[160];

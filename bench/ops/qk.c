@@ -47,8 +47,10 @@ static void compare(const sattn_attention_args *args, sattn_verify_place at,
 static sattn_status verify(const sattn_attention_args *args, const sattn_variant *variant,
                            sattn_verify_result *result, const char **why)
 {
-    (void)why;
-    sattn_sample_rows(args, variant->tile_rows, compare, result);
+    if (!sattn_sample_variant(args, variant, compare, result)) {
+        *why = "verify: no memory";
+        return SATTN_ERR_MEMORY;
+    }
     sattn_sample_scan_scores(args, result);
     return SATTN_OK;
 }

@@ -4,6 +4,7 @@
 #include "bench/ops/sample.h"
 
 #include "bench/verify/inputs.h"
+#include "bench/verify/visit.h"
 
 enum { TILE_EDGES = 3 }; /* of the first tiles, each with the rows before and after */
 
@@ -92,8 +93,8 @@ static void sample_head(const sattn_attention_args *args, int64_t batch, int64_t
     }
 }
 
-void sattn_sample_rows(const sattn_attention_args *args, int64_t tile_rows,
-                       sattn_sample_fn *compare, sattn_verify_result *result)
+static void sample_rows(const sattn_attention_args *args, int64_t tile_rows,
+                        sattn_sample_fn *compare, sattn_verify_result *result)
 {
     const int64_t heads = args->batch * args->n_q_heads;
     const int64_t sampled = heads < SATTN_SAMPLED_HEADS ? heads : SATTN_SAMPLED_HEADS;
@@ -102,6 +103,28 @@ void sattn_sample_rows(const sattn_attention_args *args, int64_t tile_rows,
         sample_head(args, head / args->n_q_heads, head % args->n_q_heads, tile_rows, compare,
                     result);
     }
+}
+
+typedef struct sampled {
+    const sattn_attention_args *args;
+    sattn_sample_fn *compare;
+    sattn_verify_result *result;
+} sampled;
+
+static void compare_at(void *context, sattn_verify_place at)
+{
+    const sampled *const s = context;
+    s->compare(s->args, at, s->result);
+}
+
+bool sattn_sample_variant(const sattn_attention_args *args, const sattn_variant *variant,
+                          sattn_sample_fn *compare, sattn_verify_result *result)
+{
+    sampled s = {args, compare, result};
+    if (variant->selection)
+        return sattn_verify_visit(args, variant->selection, compare_at, &s);
+    sample_rows(args, variant->tile_rows, compare, result);
+    return true;
 }
 
 void sattn_sample_scan(const float *row, int64_t n, sattn_verify_place at,

@@ -5,7 +5,7 @@
 #ifndef SATTN_BENCH_OPS_SAMPLE_H
 #define SATTN_BENCH_OPS_SAMPLE_H
 
-#include "bench/verify/compare.h"
+#include "bench/ops/ops.h"
 #include "kernels/contract.h"
 
 #include <stdint.h>
@@ -20,8 +20,9 @@ enum {
 typedef void sattn_sample_fn(const sattn_attention_args *args, sattn_verify_place at,
                              sattn_verify_result *result);
 
-void sattn_sample_rows(const sattn_attention_args *args, int64_t tile_rows,
-                       sattn_sample_fn *compare, sattn_verify_result *result);
+/* The rows that a variant is to be verified in. False: no memory. */
+bool sattn_sample_variant(const sattn_attention_args *args, const sattn_variant *variant,
+                          sattn_sample_fn *compare, sattn_verify_result *result);
 
 /* Counts n numbers of one row, and fails those that are not finite. */
 void sattn_sample_scan(const float *row, int64_t n, sattn_verify_place at,

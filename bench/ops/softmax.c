@@ -41,8 +41,10 @@ static void compare(const sattn_attention_args *args, sattn_verify_place at,
 static sattn_status verify(const sattn_attention_args *args, const sattn_variant *variant,
                            sattn_verify_result *result, const char **why)
 {
-    (void)why;
-    sattn_sample_rows(args, variant->tile_rows, compare, result);
+    if (!sattn_sample_variant(args, variant, compare, result)) {
+        *why = "verify: no memory";
+        return SATTN_ERR_MEMORY;
+    }
     sattn_verify_place at = {0};
     for (at.batch = 0; at.batch < args->batch; ++at.batch)
         for (at.head = 0; at.head < args->n_q_heads; ++at.head)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * regret.c: a race per shape in which the profile's choice is the incumbent, so that it counts as
- * the best where nothing is clearly faster. */
+ * regret.c: a race per shape, in a random order: what drifts while they are run, such as the heat
+ * of the machine, is not to go one way through the table. */
 #include "bench/tune/regret.h"
 
 #include "bench/measure/clock.h"
@@ -10,6 +10,7 @@
 #include "bench/stop.h"
 #include "bench/tune/regret_shapes.h"
 #include "bench/verbs.h"
+#include "bench/verify/inputs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,109 +19,7 @@
 /* In less a race decides nothing. */
 static const double least_share_s = 0.5;
 
-/* ---- one shape */
-
-/* What the profile has calls of the job take: an index into the recipes, to which it is added if it
- * is not among them. */
-static size_t chosen_recipe(const sattn_regret_run *run, sattn_regret_row *row,
-                            sattn_tune_recipes *recipes)
-{
-    const sattn_profile_entry *const entry =
-        sattn_profile_find(run->store->kept, &row->job.shape_class, row->job.usable);
-    row->source = !entry                ? "no entry"
-                  : !entry->is_complete ? "not finished"
-                  : entry->taken == 0   ? "default"
-                                        : "profile";
-    if (!entry || !entry->is_complete || entry->taken == 0)
-        return 0;
-    const sattn_recipe *const taken = &entry->tried[entry->taken].recipe;
-    size_t r = 0;
-    while (r < recipes->count && !sattn_recipes_equal(&recipes->list[r], taken))
-        ++r;
-    if (r == recipes->count && r < SATTN_RECIPES_MAX)
-        recipes->list[recipes->count++] = *taken;
-    return r < recipes->count ? r : 0;
-}
-
-/* The winner's ratio to itself shows no noise. */
-static sattn_regret regret_of(const sattn_recipe *recipe, const sattn_race_lane *lane,
-                              const sattn_race_lane *best, const sattn_race_result *race)
-{
-    const bool is_winner = lane == best && lane == &race->lanes[race->winner];
-    sattn_regret regret = {.recipe = *recipe,
-                           .time_ns = lane->time_ns.median,
-                           .regret = lane->behind.median / best->behind.median - 1,
-                           .noise = is_winner ? race->spread
-                                              : fmax(sattn_race_spread(&lane->behind),
-                                                     sattn_race_spread(&best->behind))};
-    if (lane->dropped || sattn_race_is_clear(&lane->behind))
-        regret.beyond = lane->behind.median - 1 - regret.noise;
-    return regret;
-}
-
-void sattn_regret_take_race(sattn_regret_row *row, const sattn_tune_field *field,
-                            const int *lane_of, size_t chosen, const sattn_race_result *race)
-{
-    const sattn_race_lane *best = &race->lanes[race->winner];
-    for (size_t c = 0; c < field->count; ++c) {
-        const sattn_race_lane *const lane = lane_of[c] < 0 ? NULL : &race->lanes[lane_of[c]];
-        if (!lane || !(lane->behind.median <= best->behind.median))
-            continue;
-        best = lane;
-        row->best = field->list[c].recipe;
-    }
-    row->with = regret_of(&field->list[chosen].recipe, &race->lanes[lane_of[chosen]], best, race);
-    row->without = regret_of(&field->list[0].recipe, &race->lanes[lane_of[0]], best, race);
-    row->rounds = race->rounds;
-    row->is_tainted = race->is_tainted;
-    row->is_decided = race->is_complete || race->rounds >= SATTN_RACE_LEAST;
-}
-
-static bool is_admitted(const sattn_tune_field *field, size_t candidate, sattn_regret_row *row)
-{
-    if (field->list[candidate].verdict == SATTN_TUNE_ADMITTED)
-        return true;
-    snprintf(row->error, sizeof row->error, "%.250s", field->list[candidate].why);
-    return false;
-}
-
-static void run_row(const sattn_regret_run *run, sattn_regret_row *row, double seconds)
-{
-    sattn_tune_recipes recipes;
-    sattn_tune_field field = {0};
-    sattn_race_result race;
-    int lane_of[SATTN_RECIPES_MAX];
-    const int64_t begin = sattn_now_ns();
-    row->is_begun = true;
-    sattn_crew_gather(&run->places->crew, row->job.threads);
-    if (!sattn_tune_list_recipes(&row->job, &recipes, row->error, sizeof row->error))
-        return;
-    const size_t chosen = chosen_recipe(run, row, &recipes);
-    if (sattn_tune_field_open(&field, &row->job, recipes.list, recipes.count, row->error,
-                              sizeof row->error)) {
-        field.list[chosen].must_race = true;
-        field.limits = (sattn_tune_limits){.now_ns = sattn_now_ns,
-                                           .deadline_ns = run->begin_ns +
-                                                          (int64_t)(run->options->budget_s * 1e9),
-                                           .is_stopped = sattn_stop_asked};
-        const bool is_judged = sattn_tune_admit(&field, 0);
-        const sattn_tune_setting setting = {
-            .seconds = fmax(seconds - (double)(sattn_now_ns() - begin) * 1e-9, seconds / 2),
-            .seed = run->options->seed,
-            .crew = &run->places->crew,
-            .is_stopped = sattn_stop_asked};
-        if (!is_judged)
-            snprintf(row->error, sizeof row->error, "out of memory");
-        else if (!field.is_cut && is_admitted(&field, 0, row) && is_admitted(&field, chosen, row) &&
-                 sattn_tune_race(&field, chosen, &setting, lane_of, &race)) {
-            sattn_regret_take_race(row, &field, lane_of, chosen, &race);
-            sattn_race_free(&race);
-        }
-    }
-    sattn_tune_field_close(&field);
-}
-
-/* ---- all of them */
+enum { SHUFFLE_STREAM = 1 };
 
 static int by_number(const void *a, const void *b)
 {
@@ -136,8 +35,8 @@ sattn_regret_summary sattn_regret_summarise(const sattn_regret_run *run, bool wi
         const sattn_regret_row *const row = &run->rows[r];
         const sattn_regret *const regret = with_profile ? &row->with : &row->without;
         if (!row->is_decided) {
-            summary.n_undecided += row->is_begun && !*row->error;
-            summary.n_waiting += !row->is_begun;
+            summary.n_undecided += row->turn > 0 && !*row->error;
+            summary.n_waiting += row->turn == 0;
             continue;
         }
         regrets[summary.n++] = regret->regret;
@@ -198,21 +97,33 @@ static double elapsed_s(const sattn_regret_run *run)
     return (double)(sattn_now_ns() - run->begin_ns) * 1e-9;
 }
 
-static void run_rows(sattn_regret_run *run)
+/* Fisher and Yates. */
+void sattn_regret_shuffle(size_t *order, size_t n, uint64_t seed)
+{
+    for (size_t i = 0; i < n; ++i) {
+        const size_t at = (size_t)(sattn_random_bits(seed, SHUFFLE_STREAM, i) % (i + 1));
+        order[i] = order[at];
+        order[at] = i;
+    }
+}
+
+static void run_rows(sattn_regret_run *run, const size_t *order)
 {
     sattn_progress line;
     run->begin_ns = sattn_now_ns();
     sattn_progress_begin(&line);
-    for (size_t r = 0; r < run->count && !sattn_stop_asked(); ++r) {
+    for (size_t turn = 0; turn < run->count && !sattn_stop_asked(); ++turn) {
+        sattn_regret_row *const row = &run->rows[order[turn]];
         const double left = run->options->budget_s - elapsed_s(run);
-        const double share = sattn_regret_share_s(left, run->count - r);
+        const double share = sattn_regret_share_s(left, run->count - turn);
+        char text[96];
         if (!(share > 0))
             break;
-        sattn_progress_update(&line, (double)r / (double)run->count, run->rows[r].job.shape.name);
-        run_row(run, &run->rows[r], share);
+        snprintf(text, sizeof text, "%zu of %zu: %.60s", turn + 1, run->count, row->job.shape.name);
+        sattn_progress_update(&line, (double)turn / (double)run->count, text);
+        row->turn = turn + 1;
+        sattn_regret_run_row(run, row, share);
         sattn_progress_clear(&line);
-        if (!run->options->json)
-            sattn_regret_print_row(&run->rows[r]);
     }
     run->seconds = elapsed_s(run);
 }
@@ -231,7 +142,13 @@ static int run_all(const sattn_regret_run *selected)
     sattn_regret_run *const run = &all;
     sattn_environment environment;
     sattn_places places;
+    size_t *const order = calloc(run->count, sizeof *order);
     bool good = true;
+    if (!order) {
+        fputs("simdattn tune: out of memory\n", stderr);
+        return SATTN_EXIT_FAILED;
+    }
+    sattn_regret_shuffle(order, run->count, run->options->seed);
     run->environment = &environment;
     run->places = &places;
     sattn_environment_read(NULL, &environment);
@@ -239,7 +156,8 @@ static int run_all(const sattn_regret_run *selected)
     if (!run->options->json)
         sattn_regret_print_begin(run);
     sattn_stop_begin();
-    run_rows(run);
+    run_rows(run, order);
+    free(order);
     if (run->options->json)
         good = print_document(run);
     else

@@ -26,7 +26,7 @@ typedef struct sattn_regret_row {
     sattn_recipe best;
     sattn_regret with, without; /* profile */
     int rounds;
-    bool is_begun; /* false: the time was spent, or the run interrupted, before its turn */
+    size_t turn; /* counted from 1; 0: the time was spent, or the run interrupted, before it */
     bool is_tainted;
     bool is_decided; /* its race came to an end, or to rounds enough to tell what is faster */
     char error[256]; /* what is wrong or refused, or "" */
@@ -57,6 +57,12 @@ sattn_regret_summary sattn_regret_summarise(const sattn_regret_run *run, bool wi
  * rows that are decided say more than many that are not. */
 double sattn_regret_share_s(double left_s, size_t n_left);
 
+/* The rows 0 to n - 1 in a random order. */
+void sattn_regret_shuffle(size_t *order, size_t n, uint64_t seed);
+
+/* Races the candidates on the row's shape, for so many seconds and as long as verifying takes. */
+void sattn_regret_run_row(const sattn_regret_run *run, sattn_regret_row *row, double seconds);
+
 /* What a race says of a row: candidate c of the field was on lane_of[c], or -1: on none. */
 void sattn_regret_take_race(sattn_regret_row *row, const sattn_tune_field *field,
                             const int *lane_of, size_t chosen, const sattn_race_result *race);
@@ -70,8 +76,9 @@ int sattn_regret_verify(const sattn_tune_options *options, sattn_features usable
 
 /* ---- the report */
 
+/* What the table will mean, before it is measured; the rows in their own order, and what they come
+ * to. */
 void sattn_regret_print_begin(const sattn_regret_run *run);
-void sattn_regret_print_row(const sattn_regret_row *row);
 void sattn_regret_print_end(const sattn_regret_run *run);
 json_t *sattn_regret_document(const sattn_regret_run *run); /* NULL: out of memory */
 

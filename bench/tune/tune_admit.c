@@ -3,7 +3,6 @@
  * tune_admit.c: a few calls of each candidate, and then, fastest first, what an oracle has to say.
  */
 #include "bench/tune/tune_candidates.h"
-#include "bench/tune/tune_corners.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,9 @@ static const double slow_factor = 1.4;
 /* Where a call of the default takes so long, no slower sibling in plain C is made, scalar or left
  * to the compiler, unless only that may be exact enough. */
 static const double long_for_scalar_ns = 1e6, long_for_autovec_ns = 1e7;
+
+/* Of a unit of rows, beside those of whole tiles and around their edges. */
+enum { RANDOM_ROWS = 8 };
 
 /* First calls of a candidate may take so long in any case, and longer ones are not made again. */
 static const double least_probing_ns = 1e5, most_probing_ns = 2e7;
@@ -165,26 +167,33 @@ static void probe(sattn_tune_field *field, sattn_tune_candidate *candidate, doub
     qsort(candidate->probe_ns, (size_t)candidate->n_probes, sizeof *candidate->probe_ns, by_number);
 }
 
-/* Compares what the call left, beside what was compared before. */
-static bool verify_call(sattn_tune_candidate *candidate, const sattn_bench_call *call,
-                        const char *where)
+/* Compares what the call left, beside what was compared before: the same rows of all candidates,
+ * and of these every one of some whole tiles, since a kernel that leaves out or mixes up some rows
+ * of each tile would be the fastest. Each row has all keys, features and columns. */
+static void verify_call(sattn_tune_field *field, int shape, sattn_tune_candidate *candidate,
+                        const sattn_bench_call *call)
 {
     const char *why = "";
-    if (call->task->verify(&call->args, &candidate->variant, &candidate->verified, &why) !=
-        SATTN_OK)
+    const sattn_verify_selection selection = {.whole_tiles = true,
+                                              .tile_queries = field->tile_rows,
+                                              .n_random = RANDOM_ROWS,
+                                              .seed = field->seed,
+                                              .answers = &field->answers[shape]};
+    sattn_variant variant = candidate->variant;
+    variant.selection = &selection;
+    if (call->task->verify(&call->args, &variant, &candidate->verified, &why) != SATTN_OK)
         reject(candidate, "cannot be verified: ", why);
     else if (!sattn_verify_passed(&candidate->verified))
-        reject_wrong(candidate, where);
-    return candidate->verdict == SATTN_TUNE_PENDING;
+        reject_wrong(candidate, shape > 0 ? " at a corner of its class" : "");
 }
 
-static void verify_timed(sattn_tune_candidate *candidate)
+static void verify_timed(sattn_tune_field *field, sattn_tune_candidate *candidate)
 {
     if (make_call(candidate, &candidate->call))
-        verify_call(candidate, &candidate->call, "");
+        verify_call(field, 0, candidate, &candidate->call);
 }
 
-static void verify_corner(const sattn_tune_field *field, const sattn_workload *corner,
+static void verify_corner(sattn_tune_field *field, int shape, const sattn_workload *corner,
                           sattn_tune_candidate *candidate)
 {
     sattn_bench_call call;
@@ -192,7 +201,7 @@ static void verify_corner(const sattn_tune_field *field, const sattn_workload *c
     if (!open_call(field->job, candidate, corner, &corner->args, &cursor, &call))
         return;
     if (make_call(candidate, &call))
-        verify_call(candidate, &call, " at a corner of its class");
+        verify_call(field, shape, candidate, &call);
     sattn_bench_call_close(&call);
 }
 
@@ -200,10 +209,10 @@ static void verify_corner(const sattn_tune_field *field, const sattn_workload *c
 static void verify(sattn_tune_field *field, const sattn_workload *corners,
                    sattn_tune_candidate *candidate, double max_error)
 {
-    verify_timed(candidate);
+    verify_timed(field, candidate);
     for (int corner = 0; corner < SATTN_TUNE_CORNERS && !is_cut(field); ++corner)
         if (candidate->verdict == SATTN_TUNE_PENDING && corners[corner].arena)
-            verify_corner(field, &corners[corner], candidate);
+            verify_corner(field, 1 + corner, &corners[corner], candidate);
     if (candidate->verdict != SATTN_TUNE_PENDING || field->is_cut)
         return;
     const double error = candidate->verified.worst_error;

@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* On each of three shapes; tails are at the ends of rows and tiles, which are compared anyway. */
-enum { SAMPLED_ROWS = 4 };
-
 /* ---- a candidate */
 
 static const sattn_kernel *first_kernel(const sattn_recipe *recipe)
@@ -48,7 +45,6 @@ static bool make_candidate(const sattn_tune_job *job, const sattn_recipe *recipe
                     .needs = sattn_recipe_needs(recipe),
                     .phases = kernel->phases,
                     .tile_rows = kernel->tile_rows,
-                    .sampled_rows = SAMPLED_ROWS,
                     .isa = job->isa,
                     .plan = is_default || !*plan ? NULL : plan,
                     .note = kernel->note},
@@ -94,6 +90,21 @@ static bool open_timed(sattn_tune_field *field, char *error, size_t error_size)
     return true;
 }
 
+/* Of all candidates: edges of smaller tiles are among the rows of the largest. */
+static int64_t largest_tile(const sattn_tune_field *field)
+{
+    int64_t most = 1;
+    for (size_t c = 0; c < field->count; ++c) {
+        const sattn_recipe *const recipe = &field->list[c].recipe;
+        for (int op = 0; op < SATTN_OP_COUNT; ++op)
+            if (recipe->kernels[op] && recipe->kernels[op]->tile_rows > most)
+                most = recipe->kernels[op]->tile_rows;
+        if (recipe->rest_kernel && recipe->rest_kernel->tile_rows > most)
+            most = recipe->rest_kernel->tile_rows;
+    }
+    return most;
+}
+
 bool sattn_tune_field_open(sattn_tune_field *field, const sattn_tune_job *job,
                            const sattn_recipe *recipes, size_t count, char *error,
                            size_t error_size)
@@ -108,6 +119,7 @@ bool sattn_tune_field_open(sattn_tune_field *field, const sattn_tune_job *job,
         snprintf(error, error_size, "out of memory");
         return false;
     }
+    field->tile_rows = largest_tile(field);
     return open_timed(field, error, error_size);
 }
 
@@ -119,5 +131,7 @@ void sattn_tune_field_close(sattn_tune_field *field)
     }
     free(field->list);
     sattn_workload_close(&field->workload);
+    for (int shape = 0; shape < SATTN_TUNE_VERIFIED; ++shape)
+        sattn_answers_free(&field->answers[shape]);
     *field = (sattn_tune_field){0};
 }

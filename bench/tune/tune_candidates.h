@@ -14,8 +14,9 @@
 #include "bench/bench_call.h"
 #include "bench/measure/calls.h"
 #include "bench/tune/race.h"
+#include "bench/tune/tune_corners.h"
 #include "bench/tune/tune_jobs.h"
-#include "bench/verify/compare.h"
+#include "bench/verify/answers.h"
 #include "dispatch/recipe.h"
 
 typedef enum sattn_tune_verdict {
@@ -25,7 +26,11 @@ typedef enum sattn_tune_verdict {
     SATTN_TUNE_TOO_SLOW, /* much slower than one that was admitted: not verified, not raced */
 } sattn_tune_verdict;
 
-enum { SATTN_TUNE_WHY = 256, SATTN_TUNE_PROBES = 4 };
+enum {
+    SATTN_TUNE_WHY = 256,
+    SATTN_TUNE_PROBES = 4,
+    SATTN_TUNE_VERIFIED = 1 + SATTN_TUNE_CORNERS /* shapes: the one that is timed, and corners */
+};
 
 typedef struct sattn_tune_candidate {
     sattn_recipe recipe;
@@ -62,7 +67,10 @@ typedef struct sattn_tune_field {
     sattn_workload workload;
     sattn_attention_args args; /* the part of it that is timed */
     int64_t cursor;
-    char part[64]; /* "2 of 32 heads", or "" */
+    char part[64];     /* "2 of 32 heads", or "" */
+    int64_t tile_rows; /* of the largest tile of a candidate: which rows are verified */
+    uint64_t seed;     /* of others that are */
+    sattn_verify_answers answers[SATTN_TUNE_VERIFIED]; /* the oracle's */
     sattn_tune_limits limits;
     bool is_cut;           /* it was left off: some candidates are pending */
     sattn_tune_time *time; /* sattn_tune_time_calls, but in tests */

@@ -267,6 +267,7 @@ void sattn_tune_run(const sattn_tune_job *job, const sattn_recipe *recipes, size
     if (sattn_tune_field_open(&field, job, recipes, count, outcome->error, sizeof outcome->error)) {
         name_shape(job, field.part, outcome);
         field.limits = limits;
+        field.seed = setting->seed;
         if (setting->time)
             field.time = setting->time;
         if (sattn_tune_admit(&field, setting->max_error)) {

@@ -44,6 +44,17 @@ void sattn_tune_job_shape(const sattn_tune_job *job, char *text, size_t size)
                  job->tier == SATTN_TUNE_STRIDED ? ", interleaved" : "");
 }
 
+void sattn_tune_job_name(const sattn_tune_job *job, char *text, size_t size)
+{
+    char what[96], threads[24] = "";
+    sattn_tune_job_shape(job, what, sizeof what);
+    if (job->threads > 1)
+        snprintf(threads, sizeof threads, ", %d threads", job->threads);
+    snprintf(text, size, "%s%s%s%s%s%s", job->op == SATTN_OP_fused ? "" : sattn_op_name(job->op),
+             job->op == SATTN_OP_fused ? "" : ", ", what, job->isa ? ", " : "",
+             job->isa ? job->isa : "", threads);
+}
+
 sattn_shape_class sattn_tune_class_of(sattn_op op, const sattn_shape *shape, int threads)
 {
     const sattn_attention_args args = sattn_workload_args(shape);

@@ -44,6 +44,10 @@ typedef struct sattn_tune_jobs {
 /* "llama3-8b-384", "llama3-8b-384, interleaved", "llama3-8b-decode-2049, 768 keys" */
 void sattn_tune_job_shape(const sattn_tune_job *job, char *text, size_t size);
 
+/* That with its op, unless it is a whole attention, cap and threads, if there are several:
+ * "exp, array-64, avx2". */
+void sattn_tune_job_name(const sattn_tune_job *job, char *text, size_t size);
+
 /* A job that is one shape, whatever others are of its class. */
 sattn_tune_job sattn_tune_job_of(sattn_op op, const sattn_shape *shape, const char *isa,
                                  sattn_features usable, int threads);

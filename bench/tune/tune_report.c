@@ -28,17 +28,6 @@ static const sattn_table_column columns[N_COLUMNS] = {
 
 /* ---- words */
 
-static void job_name(const sattn_tune_job *job, char *text, size_t size)
-{
-    char what[96], threads[24] = "";
-    sattn_tune_job_shape(job, what, sizeof what);
-    if (job->threads > 1)
-        snprintf(threads, sizeof threads, ", %d threads", job->threads);
-    snprintf(text, size, "%s%s%s%s%s%s", job->op == SATTN_OP_fused ? "" : sattn_op_name(job->op),
-             job->op == SATTN_OP_fused ? "" : ", ", what, job->isa ? ", " : "",
-             job->isa ? job->isa : "", threads);
-}
-
 /* What the default is taken for. */
 static const char *default_of(const sattn_profile_entry *entry)
 {
@@ -131,7 +120,7 @@ static void print_rejected(const sattn_tune_outcome *outcome)
 static void set_name(sattn_table *table, const sattn_tune_job *job, bool is_changed)
 {
     char name[112];
-    job_name(job, name, sizeof name);
+    sattn_tune_job_name(job, name, sizeof name);
     const char *const mark = is_changed ? "*" : " ";
     if (strlen(name) + 2 > SHAPE_WIDTH)
         printf("%s %s\n", mark, name);
@@ -261,19 +250,4 @@ void sattn_tune_print_end(const sattn_tune_session *session, double seconds, boo
              ? "Programs use it where SATTN_PROFILE names it, or sattn_profile_load reads it."
              : "Programs that use the library read it at their first call.");
     print_commands(session);
-}
-
-void sattn_tune_print_list(const sattn_tune_jobs *jobs)
-{
-    int tier = -1;
-    for (size_t j = 0; j < jobs->count; ++j) {
-        const sattn_tune_job *const job = &jobs->jobs[j];
-        char name[112], text[SATTN_CLASS_TEXT];
-        if ((int)job->tier != tier)
-            printf("%s%s\n", tier >= 0 ? "\n" : "", sattn_tune_tier_name(job->tier));
-        tier = (int)job->tier;
-        job_name(job, name, sizeof name);
-        sattn_class_print(&job->shape_class, text);
-        printf("  %-34s  %s\n", name, text);
-    }
 }

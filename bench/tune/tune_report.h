@@ -11,7 +11,8 @@ void sattn_tune_print_begin(const sattn_tune_session *session);
 /* The line of a job, with what was rejected below it. */
 void sattn_tune_print_job(const sattn_tune_session *session, size_t job);
 void sattn_tune_print_end(const sattn_tune_session *session, double seconds, bool is_there);
-/* --list: jobs, and run nothing. */
+/* --list: classes by tier and kind of call, with their numbers, each on a line that says all of it.
+ */
 void sattn_tune_print_list(const sattn_tune_jobs *jobs);
 
 #endif

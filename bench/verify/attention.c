@@ -2,111 +2,90 @@
  *
  * attention.c: the outputs of a whole call against the oracle (compare.h): all rows, or a sample
  * of them and a look at everything else. */
+#include "bench/verify/answers.h"
 #include "bench/verify/attention_rows.h"
 #include "bench/verify/attention_scan.h"
-#include "bench/verify/inputs.h"
+#include "bench/verify/visit.h"
 
 #include <stdlib.h>
 
-enum {
-    EDGES_MAX = 8 /* tile edges that a sample looks at, three rows each */
-};
-
-typedef struct verify_memory {
+typedef struct verification {
+    const sattn_attention_args *args;
+    sattn_bound_params params;
+    sattn_verify_answers *answers;        /* NULL: none are kept */
     double *weights, *logits, *dot_sizes; /* [n_k] */
     double *o, *magnitude, *bound;        /* [d_v] */
-    int64_t *rows;                        /* selected query rows, ascending */
-    int64_t n_rows;
-} verify_memory;
+    sattn_verify_result *result;
+} verification;
 
-static void verify_one(const sattn_attention_args *a, const sattn_bound_params *params,
-                       int64_t batch, int64_t head, int64_t i, const verify_memory *memory,
-                       sattn_verify_result *result)
+static void compare(const verification *v, const sattn_ref_row_args *row_args,
+                    const sattn_verify_answer *answer, sattn_verify_place at)
 {
-    const sattn_ref_row_args row_args = sattn_verify_map_row(a, batch, head, i);
-    sattn_ref_row_result row = {.o = memory->o,
-                                .magnitude = memory->magnitude,
-                                .weights = memory->weights,
-                                .logits = memory->logits,
-                                .dot_sizes = memory->dot_sizes};
-    sattn_ref_row(&row_args, &row);
+    const sattn_attention_args *const a = v->args;
     const float *lse = NULL;
     if (a->lse)
-        lse = a->lse + batch * sattn_verify_stride(a->batch, a->lse_stride_b) +
-              head * sattn_verify_stride(a->n_q_heads, a->lse_stride_h) + i;
-    const sattn_verify_place at = {.batch = batch, .head = head, .row = i};
-    sattn_verify_row(&row_args, &row, params, sattn_verify_output_row(a, batch, head, i), lse, at,
-                     memory->bound, result);
+        lse = a->lse + at.batch * sattn_verify_stride(a->batch, a->lse_stride_b) +
+              at.head * sattn_verify_stride(a->n_q_heads, a->lse_stride_h) + at.row;
+    sattn_verify_against(row_args, answer, sattn_verify_output_row(a, at.batch, at.head, at.row),
+                         lse, at, v->result);
 }
 
-static int compare_rows(const void *a, const void *b)
+static void compare_with_kept(const verification *v, const sattn_ref_row_args *row_args,
+                              const sattn_kept_answer *kept, sattn_verify_place at)
 {
-    const int64_t x = *(const int64_t *)a;
-    const int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+    const sattn_verify_answer answer = {.row = &kept->row,
+                                        .bound = kept->bound,
+                                        .lse_bound = kept->lse_bound,
+                                        .overflows = kept->overflows};
+    compare(v, row_args, &answer, at);
 }
 
-static int64_t random_below(int64_t n, uint64_t seed, uint64_t stream, int64_t counter)
+static void ask_and_compare(const verification *v, const sattn_ref_row_args *row_args,
+                            sattn_verify_place at)
 {
-    return (int64_t)(sattn_random_bits(seed, stream, (uint64_t)counter) % (uint64_t)n);
+    sattn_ref_row_result row = {.o = v->o,
+                                .magnitude = v->magnitude,
+                                .weights = v->weights,
+                                .logits = v->logits,
+                                .dot_sizes = v->dot_sizes};
+    sattn_ref_row(row_args, &row);
+    const sattn_verify_answer answer = {
+        .row = &row,
+        .bound = v->bound,
+        .lse_bound = sattn_verify_bound(row_args, &row, &v->params, v->bound),
+        .overflows = sattn_answer_may_overflow(row_args, &row)};
+    if (v->answers)
+        sattn_answers_keep(v->answers, &v->params, at, &answer, v->args->d_v);
+    compare(v, row_args, &answer, at);
 }
 
-/* Rows of one head: the first, the last, around tile edges, and random ones; each once. */
-static void select_rows(const sattn_attention_args *a, const sattn_verify_selection *s,
-                        uint64_t stream, verify_memory *memory)
+/* The signature is that of a visitor. */
+static void verify_one(void *context, sattn_verify_place at)
 {
-    const int64_t n_random = s->n_random > 0 ? s->n_random : 32;
-    const int64_t last_edge = s->tile_queries > 0 ? (a->n_q - 1) / s->tile_queries : 0;
-    int64_t n = 0;
-    memory->rows[n++] = 0;
-    memory->rows[n++] = a->n_q - 1;
-    for (int64_t e = 0; e < EDGES_MAX && e < last_edge; ++e) {
-        int64_t edge = e + 1;
-        if (last_edge > EDGES_MAX && e >= EDGES_MAX / 4)
-            edge = e == EDGES_MAX - 1 ? last_edge
-                                      : 1 + random_below(last_edge, s->seed, stream, n_random + e);
-        for (int64_t i = -1; i <= 1; ++i)
-            if (edge * s->tile_queries + i < a->n_q)
-                memory->rows[n++] = edge * s->tile_queries + i;
-    }
-    for (int64_t r = 0; r < n_random; ++r)
-        memory->rows[n++] = random_below(a->n_q, s->seed, stream, r);
-    qsort(memory->rows, (size_t)n, sizeof *memory->rows, compare_rows);
-    memory->n_rows = 0;
-    for (int64_t r = 0; r < n; ++r)
-        if (r == 0 || memory->rows[r] != memory->rows[memory->n_rows - 1])
-            memory->rows[memory->n_rows++] = memory->rows[r];
+    const verification *const v = context;
+    const sattn_ref_row_args row_args = sattn_verify_map_row(v->args, at.batch, at.head, at.row);
+    const sattn_kept_answer *const kept =
+        v->answers ? sattn_answers_find(v->answers, &v->params, at) : NULL;
+    if (kept)
+        compare_with_kept(v, &row_args, kept, at);
+    else
+        ask_and_compare(v, &row_args, at);
 }
 
-static void verify_all(const sattn_attention_args *a, const sattn_bound_params *params,
-                       const verify_memory *memory, sattn_verify_result *result)
+static void verify_all(verification *v)
 {
-    for (int64_t batch = 0; batch < a->batch; ++batch)
-        for (int64_t head = 0; head < a->n_q_heads; ++head)
-            for (int64_t i = 0; i < a->n_q; ++i)
-                verify_one(a, params, batch, head, i, memory, result);
+    for (int64_t batch = 0; batch < v->args->batch; ++batch)
+        for (int64_t head = 0; head < v->args->n_q_heads; ++head)
+            for (int64_t i = 0; i < v->args->n_q; ++i)
+                verify_one(v, (sattn_verify_place){.batch = batch, .head = head, .row = i});
 }
 
-static void verify_sample(const sattn_attention_args *a, const sattn_verify_selection *s,
-                          const sattn_bound_params *params, verify_memory *memory,
-                          sattn_verify_result *result)
+static bool verify_sample(verification *v, const sattn_verify_selection *selection)
 {
-    const int64_t n_pairs = a->batch * a->n_q_heads;
-    const int64_t wanted = s->n_heads > 0 ? s->n_heads : 4;
-    for (int64_t p = 0; p < wanted && p < n_pairs; ++p) {
-        int64_t pair = p;
-        if (p == wanted - 1)
-            pair = n_pairs - 1;
-        else if (p > 0 && wanted < n_pairs) /* one of each equal share, so none comes twice */
-            pair = n_pairs * p / wanted +
-                   random_below(n_pairs * (p + 1) / wanted - n_pairs * p / wanted, s->seed, 0, p);
-        const int64_t batch = pair / a->n_q_heads;
-        const int64_t head = pair % a->n_q_heads;
-        select_rows(a, s, (uint64_t)p + 1, memory);
-        for (int64_t r = 0; r < memory->n_rows; ++r)
-            verify_one(a, params, batch, head, memory->rows[r], memory, result);
-    }
-    sattn_verify_scan(a, result);
+    if (!sattn_verify_visit(v->args, selection, verify_one, v))
+        return false;
+    sattn_verify_scan(v->args, v->result);
+    return true;
 }
 
 static const char *cannot_verify(const sattn_attention_args *a)
@@ -138,34 +117,30 @@ sattn_status sattn_verify_attention(const sattn_attention_args *args,
         return SATTN_ERR_UNSUPPORTED;
     if (args->batch == 0 || args->n_q_heads == 0 || args->n_q == 0)
         return SATTN_OK;
-    sattn_bound_params used = params ? *params : sattn_bound_defaults();
+    verification v = {.args = args,
+                      .params = params ? *params : sattn_bound_defaults(),
+                      .answers = selection->answers,
+                      .weights = array_of(args->n_k, sizeof(double)),
+                      .logits = array_of(args->n_k, sizeof(double)),
+                      .dot_sizes = array_of(args->n_k, sizeof(double)),
+                      .o = array_of(args->d_v, sizeof(double)),
+                      .magnitude = array_of(args->d_v, sizeof(double)),
+                      .bound = array_of(args->d_v, sizeof(double)),
+                      .result = result};
     if (!args->has_scale) /* 1 / sqrt(d) in float: a square root and a division */
-        used.scale_roundings += 2;
-    const int64_t n_random = selection->n_random > 0 ? selection->n_random : 32;
-    verify_memory memory = {.weights = array_of(args->n_k, sizeof(double)),
-                            .logits = array_of(args->n_k, sizeof(double)),
-                            .dot_sizes = array_of(args->n_k, sizeof(double)),
-                            .o = array_of(args->d_v, sizeof(double)),
-                            .magnitude = array_of(args->d_v, sizeof(double)),
-                            .bound = array_of(args->d_v, sizeof(double)),
-                            .rows = array_of(n_random + 2 + 3 * EDGES_MAX, sizeof(int64_t))};
-    sattn_status status = SATTN_ERR_MEMORY;
-    if (memory.weights && memory.logits && memory.dot_sizes && memory.o && memory.magnitude &&
-        memory.bound && memory.rows) {
-        status = SATTN_OK;
-        if (selection->all_rows)
-            verify_all(args, &used, &memory, result);
-        else
-            verify_sample(args, selection, &used, &memory, result);
-    } else if (why) {
+        v.params.scale_roundings += 2;
+    bool has_memory = v.weights && v.logits && v.dot_sizes && v.o && v.magnitude && v.bound;
+    if (has_memory && selection->all_rows)
+        verify_all(&v);
+    else if (has_memory)
+        has_memory = verify_sample(&v, selection);
+    if (!has_memory && why)
         *why = "verify: no memory";
-    }
-    free(memory.weights);
-    free(memory.logits);
-    free(memory.dot_sizes);
-    free(memory.o);
-    free(memory.magnitude);
-    free(memory.bound);
-    free(memory.rows);
-    return status;
+    free(v.weights);
+    free(v.logits);
+    free(v.dot_sizes);
+    free(v.o);
+    free(v.magnitude);
+    free(v.bound);
+    return has_memory ? SATTN_OK : SATTN_ERR_MEMORY;
 }

@@ -117,6 +117,23 @@ bool sattn_row_may_overflow(const sattn_ref_row_args *args)
     return false;
 }
 
+/* What the oracle has found tells it of nearly all rows. */
+bool sattn_answer_may_overflow(const sattn_ref_row_args *args, const sattn_ref_row_result *row)
+{
+    const double far_from_it = (double)FLT_MAX / 4;
+    bool is_far = args->d < INT64_C(1) << 20; /* or roundings count */
+    for (int64_t x = 0; is_far && x < args->d; ++x)
+        is_far = fabs(args->scale * (double)args->q[x]) < far_from_it;
+    for (int64_t at = 0; is_far && at < args->key_end - args->key_begin; ++at)
+        is_far = row->dot_sizes[at] < far_from_it;
+    return !is_far && sattn_row_may_overflow(args);
+}
+
+static double larger(double a, double b)
+{
+    return b > a ? b : a;
+}
+
 static bound_row bound_prepare(const sattn_ref_row_args *a, const sattn_ref_row_result *row,
                                const sattn_bound_params *params)
 {
@@ -137,7 +154,7 @@ static bound_row bound_prepare(const sattn_ref_row_args *a, const sattn_ref_row_
             continue;
         const float *const k = a->k + (a->key_begin + at) * a->k_stride;
         for (int64_t x = 0; x < a->d; ++x)
-            k_max = isfinite(k[x]) ? fmax(k_max, fabs((double)k[x])) : k_max;
+            k_max = isfinite(k[x]) ? larger(k_max, fabs((double)k[x])) : k_max;
     }
     b.dot_flush = params->underflow * (double)a->d * (k_max + q_max + 2);
     for (int64_t at = 0; at < b.n; ++at)
@@ -277,7 +294,7 @@ double sattn_bound_row(const sattn_ref_row_args *args, const sattn_ref_row_resul
     const double u = SATTN_UNIT_ROUNDOFF;
     const bound_row b = bound_prepare(args, row, params);
     bound_sums sums = bound_denominator(&b);
-    if (sattn_row_may_overflow(args))
+    if (sattn_answer_may_overflow(args, row))
         sums.weight = INFINITY;
     for (int64_t first = 0; first < args->d_v; first += COLUMNS) {
         const int64_t rest = args->d_v - first;

@@ -73,6 +73,8 @@ double sattn_bound_biased(const sattn_bound_bias *bias, double delta, double log
 bool sattn_score_may_overflow(const float *q, const float *k, int64_t d, double scale);
 /* The same of any visible key of a row. */
 bool sattn_row_may_overflow(const sattn_ref_row_args *args);
+/* The same; `row` is the oracle's result for it, with dot_sizes. */
+bool sattn_answer_may_overflow(const sattn_ref_row_args *args, const sattn_ref_row_result *row);
 
 /* Fills bound[d_v] with the largest |o - oracle| for the row; +inf where the row's error cannot be
  * bounded. `row` is the oracle's finished result for `args`, with logits and dot_sizes; rows that

@@ -202,26 +202,31 @@ static bool is_nan_by_zero_weight(const sattn_ref_row_args *args, const sattn_re
     return found;
 }
 
-void sattn_verify_row(const sattn_ref_row_args *args, const sattn_ref_row_result *row,
-                      const sattn_bound_params *params, const float *o, const float *lse,
-                      sattn_verify_place at, double *bound, sattn_verify_result *result)
+double sattn_verify_bound(const sattn_ref_row_args *args, const sattn_ref_row_result *row,
+                          const sattn_bound_params *params, double *bound)
 {
+    return row->is_nan || row->n_visible == 0 ? 0 : sattn_bound_row(args, row, params, bound);
+}
+
+void sattn_verify_against(const sattn_ref_row_args *args, const sattn_verify_answer *answer,
+                          const float *o, const float *lse, sattn_verify_place at,
+                          sattn_verify_result *result)
+{
+    const sattn_ref_row_result *const row = answer->row;
+    const bool overflows = answer->overflows;
     ++result->n_rows;
-    const bool overflows = sattn_row_may_overflow(args);
-    double lse_bound = 0; /* of the sink alone */
     if (overflows && row->is_nan)
         return; /* the score that makes it so may be any other */
     if (row->is_nan || row->n_visible == 0) {
         compare_constant(args, row, o, at, result);
     } else {
-        lse_bound = sattn_bound_row(args, row, params, bound);
         for (int64_t y = 0; y < args->d_v; ++y) {
             at.column = y;
             const double size = row->magnitude[y];
             const sattn_verify_element element = {
                 .got = o[y],
                 .want = row->o[y],
-                .bound = bound[y],
+                .bound = answer->bound[y],
                 .unit = overflows || size < SATTN_VERIFY_LEAST_MEASURED
                             ? 0
                             : SATTN_UNIT_ROUNDOFF * size,
@@ -232,7 +237,18 @@ void sattn_verify_row(const sattn_ref_row_args *args, const sattn_ref_row_result
         }
     }
     if (lse && !overflows)
-        compare_lse(*lse, row, lse_bound, at, result);
+        compare_lse(*lse, row, answer->lse_bound, at, result);
+}
+
+void sattn_verify_row(const sattn_ref_row_args *args, const sattn_ref_row_result *row,
+                      const sattn_bound_params *params, const float *o, const float *lse,
+                      sattn_verify_place at, double *bound, sattn_verify_result *result)
+{
+    const sattn_verify_answer answer = {.row = row,
+                                        .bound = bound,
+                                        .lse_bound = sattn_verify_bound(args, row, params, bound),
+                                        .overflows = sattn_answer_may_overflow(args, row)};
+    sattn_verify_against(args, &answer, o, lse, at, result);
 }
 
 void sattn_verify_describe(const sattn_verify_result *result, char *text, size_t size)

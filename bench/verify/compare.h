@@ -73,12 +73,39 @@ void sattn_verify_row(const sattn_ref_row_args *args, const sattn_ref_row_result
                       const sattn_bound_params *params, const float *o, const float *lse,
                       sattn_verify_place at, double *bound, sattn_verify_result *result);
 
+/* What the oracle says of a row, and how far from it an output may be. */
+typedef struct sattn_verify_answer {
+    const sattn_ref_row_result *row; /* its weights are looked at where o is NaN */
+    const double *bound;             /* [d_v] */
+    double lse_bound;
+    bool overflows; /* some score may: sattn_answer_may_overflow */
+} sattn_verify_answer;
+
+/* Fills bound[d_v], and returns that of the log-sum-exp; nothing, and 0, where the row is one value
+ * all over. */
+double sattn_verify_bound(const sattn_ref_row_args *args, const sattn_ref_row_result *row,
+                          const sattn_bound_params *params, double *bound);
+
+/* What sattn_verify_row does, for an answer that is there. */
+void sattn_verify_against(const sattn_ref_row_args *args, const sattn_verify_answer *answer,
+                          const float *o, const float *lse, sattn_verify_place at,
+                          sattn_verify_result *result);
+
+struct sattn_verify_answers;
+
 typedef struct sattn_verify_selection {
-    bool all_rows;        /* every row; else a sample, and the whole output is to be finite */
+    bool all_rows; /* every row; else a sample, and the whole output is to be finite */
+    /* In a sample: of the first unit (batch entry, KV head) all rows of the first tile, and of the
+     * last one those of the last two tiles, where rows of a group's heads stand next to each other
+     * as in kernels; and n_random others of each of these units. n_heads is not looked at. */
+    bool whole_tiles;
     int64_t tile_queries; /* sample the edges of query tiles of this size too; 0: none */
     int64_t n_random;     /* random rows per sampled head; 0: 32 */
     int64_t n_heads;      /* sampled (batch, head) pairs; 0: 4, the first and the last among them */
     uint64_t seed;
+    /* Of calls that differ in nothing but the kernel, and with the same selection: what the oracle
+     * said at the first is kept here for the others (answers.h). NULL: it is not. */
+    struct sattn_verify_answers *answers;
 } sattn_verify_selection;
 
 /* Compares what a call of sattn_attention(args) left in args->o and args->lse with the oracle. Maps

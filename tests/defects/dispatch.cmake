@@ -193,8 +193,6 @@ sattn_dispatch_defect(workspace_may_be_a_tensor FILE dispatch/overlap.c COMMAND 
         const sattn_status status = check_apart(&workspace,]])
 sattn_dispatch_defect(spans_end_with_the_first_row FILE dispatch/operands.c COMMAND test_api
   FROM [[*bytes = size.value;]] TO [[*bytes = columns * element_size;]])
-sattn_dispatch_defect(spans_of_no_keys FILE dispatch/operands.c COMMAND test_direct
-  FROM [[if (t->batch == 0 || t->heads == 0 || t->rows == 0 || t->columns == 0)]] TO [[if (t->heads == 0)]])
 sattn_dispatch_defect(spans_of_inputs_left_out FILE dispatch/overlap.c COMMAND test_api
   FROM [[if (m->operands[i].bytes > 0)]] TO [[if (m->operands[i].bytes > 0 && i >= SATTN_OPERAND_LSE)]])
 sattn_dispatch_defect(spans_of_arrays_left_out FILE dispatch/overlap.c COMMAND test_api

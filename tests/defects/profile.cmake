@@ -86,6 +86,8 @@ endforeach()
 sattn_dispatch_defect(written_in_place FILE bench/tune/profile_write.c COMMAND test_profile_write
   FROM [[sattn_result_write_as(document, print_to_disk, path, error, error_size);]]
   TO [[print_to_disk != NULL && json_dump_file(document, path, 0) == 0;]])
+sattn_dispatch_defect(entries_on_one_line FILE bench/tune/profile_write.c COMMAND test_profile_write
+  FROM [[i > 0 ? ",\n" : "\n"]] TO [[i > 0 ? ", " : "\n"]])
 sattn_dispatch_defect(not_measured_left_out FILE bench/tune/profile_write.c COMMAND test_profile_write
   FROM [[return isfinite(value) ? json_real(value) : json_null();]] TO [[return json_real(value);]])
 sattn_dispatch_defect(directory_for_everyone FILE bench/tune/profile_write.c COMMAND test_profile_write

@@ -26,13 +26,19 @@ sattn_dispatch_defect(race_default_drops_out ${race}
   FROM [[c == incumbent || c == leader || !(clear]] TO [[c == leader || !(clear]])
 
 set(regret FILE bench/tune/regret.c COMMAND test_tune)
-sattn_dispatch_defect(regret_few_rounds_decide ${regret}
+set(regret_row FILE bench/tune/regret_row.c COMMAND test_tune)
+sattn_dispatch_defect(regret_in_order_of_the_table ${regret}
+  FROM [[(size_t)(sattn_random_bits(seed, SHUFFLE_STREAM, i) % (i + 1));]] TO [[i + (size_t)(0 * seed * SHUFFLE_STREAM);]])
+sattn_dispatch_defect(regret_row_measured_twice ${regret}
+  FROM [[        order[i] = order[at];
+]] TO [[]])
+sattn_dispatch_defect(regret_few_rounds_decide ${regret_row}
   FROM [[race->is_complete || race->rounds >= SATTN_RACE_LEAST;]] TO [[race->rounds > 0;]])
 sattn_dispatch_defect(regret_undecided_are_counted ${regret}
   FROM [[        if (!row->is_decided) {]] TO [[        if (*row->error) {]])
-sattn_dispatch_defect(regret_winner_has_no_noise ${regret}
+sattn_dispatch_defect(regret_winner_has_no_noise ${regret_row}
   FROM [[.noise = is_winner ? race->spread]] TO [[.noise = is_winner ? 0]])
-sattn_dispatch_defect(regret_of_nothing ${regret}
+sattn_dispatch_defect(regret_of_nothing ${regret_row}
   FROM [[lane->behind.median / best->behind.median - 1,]] TO [[best->behind.median - 1,]])
 sattn_dispatch_defect(regret_budget_ignored ${regret}
   FROM [[return left_s > 0 ? fmin(left_s, fmax(even, least_share_s)) : 0;]] TO [[return fmax(even, least_share_s);]])
@@ -42,6 +48,10 @@ sattn_dispatch_defect(tune_corners_not_verified ${admit}
   FROM [[candidate->verdict == SATTN_TUNE_PENDING && corners[corner].arena]] TO [[max_error < 0]])
 sattn_dispatch_defect(tune_output_of_the_last_call_counts ${admit}
   FROM [[    memset(output, 0xff, bytes);]] TO [[    memset(output, 0xff, 0 * bytes);]])
+sattn_dispatch_defect(tune_some_rows_of_a_tile ${admit}
+  FROM [[.whole_tiles = true,]] TO [[.whole_tiles = false,]])
+sattn_dispatch_defect(tune_always_the_same_rows ${admit}
+  FROM [[.seed = field->seed,]] TO [[.seed = 0,]])
 sattn_dispatch_defect(tune_wrong_is_admitted ${admit}
   FROM [[    else if (!sattn_verify_passed(&candidate->verified))]] TO [[    else if (*why)]])
 sattn_dispatch_defect(tune_max_error_ignored ${admit}
@@ -92,3 +102,19 @@ sattn_dispatch_defect(tune_refused_is_never_settled FILE bench/tune/tune_confirm
         return NOT_KNOWN;
     if (!sattn_tune_list_recipes(job, &recipes, why, WHY))
         return NOT_KNOWN;]])
+
+# ---- which rows are compared, and what is kept of the oracle
+set(visit FILE bench/verify/visit.c COMMAND test_verify_sample)
+sattn_dispatch_defect(tiles_of_the_first_head ${visit}
+  FROM [[which & FIRST_TILE && i * w->n_group + g < tile; ++i)]] TO [[which & FIRST_TILE && g == 0 && i * w->n_group < tile; ++i)]])
+sattn_dispatch_defect(last_tile_alone ${visit}
+  FROM [[LAST_TILES = 2]] TO [[LAST_TILES = 1]])
+sattn_dispatch_defect(edges_of_heads_in_a_row ${visit}
+  FROM [[            if (row % n_group == g)]] TO [[            if (row / w->args->n_q == g)]])
+set(answers FILE bench/verify/answers.c COMMAND test_verify_sample)
+sattn_dispatch_defect(answers_of_other_bounds ${answers}
+  FROM [[            same_bounds(&is->params, params))]] TO [[            params->key_block == is->params.key_block)]])
+sattn_dispatch_defect(answers_of_another_head ${answers}
+  FROM [[is->at.head == at.head &&]] TO [[]])
+sattn_dispatch_defect(answers_without_weights_kept ${answers}
+  FROM [[if (!is_finite(answer->row->o, d_v) || n]] TO [[if ((d_v < 0 && !is_finite(answer->row->o, d_v)) || n]])
