@@ -325,7 +325,9 @@ SATTN_NOINLINE void av_6_rows(const av_step *step)
 /* Rows of the next group from a cache; those of the scores would read V more often. */
 static inline int av_group_rows(int n_left)
 {
-    return n_left == AV_ROWS + 1 ? 4 : n_left < AV_ROWS ? n_left : AV_ROWS;
+    if (n_left == 7 || n_left == 8)
+        return 4;
+    return n_left < AV_ROWS ? n_left : AV_ROWS;
 }
 
 static inline void av_group(const fused_decode_state *st, const fused_decode_block *block,
