@@ -154,7 +154,8 @@ static inline void fused_decode_accumulate(const fused_decode_ops *ops,
         }
 }
 
-/* Scores of the visible keys, and their maximum. */
+/* Scores of the visible keys, and their maximum, in which columns behind the last key, which are
+ * not keys of their own when they are scored, have no share. */
 static inline void fused_decode_score_block(const sattn_fused_args *a, const fused_decode_ops *ops,
                                             fused_decode_state *st, const fused_strip *strip,
                                             const fused_decode_block *block)
@@ -162,12 +163,12 @@ static inline void fused_decode_score_block(const sattn_fused_args *a, const fus
     const bool bent = a->softcap != 0.0f || a->visible.alibi_slopes;
     const bool masked = a->visible.mask_bool || a->visible.mask_add;
     const int n = fused_decode_columns(block);
-    const bool cut = n > block->n_keys || strip->key_begin_max > block->first ||
-                     strip->key_end_min < block->first + block->n_keys;
+    const bool cut =
+        strip->key_begin_max > block->first || strip->key_end_min < block->first + block->n_keys;
     fused_decode_score(ops, st, block);
     if (bent)
         fused_decode_bend(a, ops, st, strip, block);
-    if (masked || cut)
+    if (masked || cut || n > block->n_keys)
         fused_decode_hide(a, st, strip, block);
     if (bent || masked || cut)
         ops->maximum(st, n);

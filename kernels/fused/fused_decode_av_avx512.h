@@ -220,10 +220,11 @@ SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows)
         av_few_rows(step, n_vecs, 1);
 }
 
-/* A run of the keys of a band, two vectors at a time, or one where more rows' keys are dealt. */
+/* A run of the keys of a band, two vectors at a time, or one where more rows' keys are dealt, which
+ * they are in order only. */
 SATTN_INLINE void av_run_of_rows(av_step *step, int n_vecs, const int n_rows, const bool in_order)
 {
-    if (n_vecs < 5) {
+    if (in_order && n_vecs < 5) {
         for (; n_rows == SCORE_GROUP && n_vecs > 1; n_vecs -= 2)
             av_tile_of_run(step, n_rows, 2, 2, in_order);
         for (; n_vecs > 0; --n_vecs)
