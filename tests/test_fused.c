@@ -62,7 +62,7 @@ static int64_t width_at(int at)
 }
 
 /* A kernel for few rows may have a form of its own for each number of them. */
-static const int64_t few_rows[] = {1, 5, 7};
+static const int64_t few_rows[] = {1, 5, 7, 8};
 enum { N_FEW_ROWS = sizeof few_rows / sizeof few_rows[0] };
 
 static void test_every_d(test_run *run)

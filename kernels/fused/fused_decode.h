@@ -8,7 +8,7 @@
  *
  *   for each strip of up to FUSED_DECODE_ROWS rows
  *       Q = scale * Q, the vectors of a group of rows side by side
- *       for each span of blocks of 64 or 128 keys
+ *       for each span of blocks of 128 keys
  *           for each block
  *               S = Q K^T         one accumulator per (row, key), then a transposing reduction
  *               softcap; ALiBi
@@ -113,15 +113,6 @@ static inline void fused_decode_store(const sattn_fused_args *a, const fused_dec
     }
 }
 
-/* Keys of a block, a divisor of SATTN_KEY_BLOCK. Long blocks let K and V stream. Short ones are for
- * rows of which they, and not long ones, stay in the first cache for all groups of rows. It follows
- * from the widths alone, or a row's bits would depend on its neighbours. */
-static inline int64_t fused_decode_block_keys(const sattn_fused_args *a)
-{
-    const int64_t width = a->d + a->d_v;
-    return width > 192 && width <= 320 ? FUSED_DECODE_KEYS / 2 : FUSED_DECODE_KEYS;
-}
-
 /* Keys of a block that a group meets before the next has its turn: all, or where several groups
  * read from memory about as many as the first prefetches ahead. */
 static inline int fused_decode_turn(const fused_decode_ops *ops, const fused_decode_state *st,
@@ -140,7 +131,8 @@ static inline void fused_decode_score(const fused_decode_ops *ops, fused_decode_
     const int turn = fused_decode_turn(ops, st, block);
     for (int j = 0; j < block->n_keys; j += turn)
         for (int row = 0; row < st->n_rows;) {
-            const fused_decode_part part = fused_decode_part_of(st, block, row, j, turn);
+            const int n_rows = fused_decode_group_rows(st, row);
+            const fused_decode_part part = fused_decode_part_of(block, row, n_rows, j, turn);
             ops->score(st, block, &part);
             row += part.n_rows;
         }
@@ -151,15 +143,19 @@ static inline void fused_decode_accumulate(const fused_decode_ops *ops,
                                            const fused_decode_block *block)
 {
     const int turn = fused_decode_turn(ops, st, block);
+    const bool from_cache = ops->accumulate_rows && !block->is_far;
     for (int j = 0; j < block->n_keys; j += turn)
         for (int row = 0; row < st->n_rows;) {
-            const fused_decode_part part = fused_decode_part_of(st, block, row, j, turn);
+            const int n_rows = from_cache ? ops->accumulate_rows(st->n_rows - row)
+                                          : fused_decode_group_rows(st, row);
+            const fused_decode_part part = fused_decode_part_of(block, row, n_rows, j, turn);
             ops->accumulate(st, block, &part);
             row += part.n_rows;
         }
 }
 
-/* Scores of the visible keys, and their maximum. */
+/* Scores of the visible keys, and their maximum, in which columns behind the last key, which are
+ * not keys of their own when they are scored, have no share. */
 static inline void fused_decode_score_block(const sattn_fused_args *a, const fused_decode_ops *ops,
                                             fused_decode_state *st, const fused_strip *strip,
                                             const fused_decode_block *block)
@@ -167,12 +163,12 @@ static inline void fused_decode_score_block(const sattn_fused_args *a, const fus
     const bool bent = a->softcap != 0.0f || a->visible.alibi_slopes;
     const bool masked = a->visible.mask_bool || a->visible.mask_add;
     const int n = fused_decode_columns(block);
-    const bool cut = n > block->n_keys || strip->key_begin_max > block->first ||
-                     strip->key_end_min < block->first + block->n_keys;
+    const bool cut =
+        strip->key_begin_max > block->first || strip->key_end_min < block->first + block->n_keys;
     fused_decode_score(ops, st, block);
     if (bent)
         fused_decode_bend(a, ops, st, strip, block);
-    if (masked || cut)
+    if (masked || cut || n > block->n_keys)
         fused_decode_hide(a, st, strip, block);
     if (bent || masked || cut)
         ops->maximum(st, n);
@@ -191,8 +187,7 @@ static inline fused_decode_block fused_decode_block_at(const sattn_fused_args *a
                                                        const fused_decode_fetch *fetch, int64_t j,
                                                        int64_t end)
 {
-    const int64_t block_keys = fused_decode_block_keys(a);
-    const int64_t next = (j / block_keys + 1) * block_keys;
+    const int64_t next = (j / FUSED_DECODE_KEYS + 1) * FUSED_DECODE_KEYS;
     return (fused_decode_block){.first = j,
                                 .n_keys = (int)((next < end ? next : end) - j),
                                 .k = a->k + j * a->k_stride,
@@ -209,7 +204,7 @@ static inline fused_decode_block fused_decode_block_at(const sattn_fused_args *a
 static inline int fused_decode_span(const sattn_fused_args *a, const fused_decode_state *st)
 {
     const int64_t width = a->d > a->d_v ? a->d : a->d_v;
-    const int64_t bytes = fused_decode_block_keys(a) * width * (int64_t)sizeof(float);
+    const int64_t bytes = FUSED_DECODE_KEYS * width * (int64_t)sizeof(float);
     const int64_t most = FUSED_DECODE_ROWS / st->slot;
     const int64_t n = FUSED_DECODE_SPAN / bytes;
     return (int)(n < 1 ? 1 : n < most ? n : most);

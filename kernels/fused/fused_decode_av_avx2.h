@@ -4,9 +4,11 @@
  *
  * Every column has one sum for each row, from zero in each block, which takes the keys in order.
  *
- * Several rows: a tile is rows x vectors of columns in registers, one broadcast weight per row and
- * key. It takes a unit of keys, which the first cache holds for all columns, so that V comes from
- * further out in the order in which it lies.
+ * Several rows: a tile is rows x vectors of columns in registers, 6 x 2, 5 x 2, 4 x 3, 3 x 4 or
+ * 2 x 4. From a cache it takes all keys of the block, and with each line of V prefetches the one
+ * some rows below. Memory has to be read in the order in which V lies: there a tile takes a unit of
+ * keys, which the first cache holds for all columns, four rows a line of V at a time, and its sums
+ * wait in memory for the next unit.
  *
  * One row: key by key, in a loop so short that each of its loads steps by one row of V
  * (fused_decode_score_avx2.h says why), with most sums in registers. */
@@ -19,20 +21,32 @@
 enum {
     AV_LANES = 8,
     AV_TILE = 12, /* most accumulators of a register tile */
+    AV_ROWS = 6,  /* most rows of it */
+    AV_VECS = 4,  /* most vectors of columns of it */
     AV_BAND = 16, /* most vectors of columns that one row takes of a key at a time */
     AV_HELD = 12, /* most sums of one row in registers */
 };
+
+/* How a tile prefetches V. */
+typedef enum av_fetch {
+    AV_FETCH_NONE,
+    AV_FETCH_BELOW,  /* from each line that is read, the one some rows below */
+    AV_FETCH_STREAM, /* line by line in the order in which they lie, whatever is read */
+} av_fetch;
 
 /* What the AV product of one group of rows works on. */
 typedef struct av_step {
     __m256i tail;   /* lanes of the last vector of columns */
     const float *s; /* weights of the first key */
     const float *v; /* row of the first key */
-    float *sum;     /* of the first row; the next ones `pitch` further each */
+    float *o;       /* of the first row; the next ones `pitch` further each; so are: */
+    float *sum;     /* sums of the keys of the block before the first */
     int64_t pitch, v_stride;
     int64_t d_v;
     int64_t ahead; /* bytes from a row of V to the one that is prefetched with it */
     int n_keys;
+    bool is_far;
+    bool is_first, is_last; /* keys of the block */
 } av_step;
 
 /* sum[y] += s v[y] for one row and n_vecs vectors of columns */
@@ -131,7 +145,11 @@ SATTN_NOINLINE void av_bands(const av_step *step, int n_vecs)
 SATTN_INLINE void av_1_row(const av_step *all)
 {
     const int64_t n_vecs = (all->d_v + AV_LANES - 1) / AV_LANES;
+    float *const sum = all->sum;
+    float *const o = all->o;
     const int unit = n_vecs > AV_BAND ? FUSED_DECODE_UNIT : FUSED_DECODE_KEYS;
+    for (int64_t y = 0; all->is_first && y < n_vecs; ++y)
+        _mm256_storeu_ps(sum + y * AV_LANES, _mm256_setzero_ps());
     for (int j = 0; j < all->n_keys; j += unit)
         for (int64_t y = 0; y < n_vecs; y += AV_BAND) {
             const int left = all->n_keys - j;
@@ -144,119 +162,196 @@ SATTN_INLINE void av_1_row(const av_step *all)
                 step.tail = vec_tail_m8(AV_LANES);
             av_bands(&step, n_vecs - y < AV_BAND ? (int)(n_vecs - y) : AV_BAND);
         }
+    for (int64_t y = 0; all->is_last && y < n_vecs; ++y) {
+        float *const to = o + y * AV_LANES;
+        _mm256_storeu_ps(to,
+                         _mm256_add_ps(_mm256_loadu_ps(to), _mm256_loadu_ps(sum + y * AV_LANES)));
+    }
 }
 
-/* sum[r][y] += s[r] v[y] for n_keys keys and n_vecs vectors of columns from `column` on. */
-SATTN_INLINE void av_tile(const av_step *step, const float *s, const float *v, int n_keys,
-                          vec_stream *stream, int64_t column, const int n_rows, const int n_vecs,
-                          const bool is_tail, const bool fetch)
+/* The weight of one key for row r. */
+SATTN_INLINE __m256 av_weight(const float *s, const int r)
+{
+    return vec_in_register_f32x8(_mm256_set1_ps(s[r * FUSED_DECODE_KEYS]));
+}
+
+/* acc[r][y] += s[r] v[y] for the keys of a step and n_vecs vectors of columns from `column` on. The
+ * weights of few rows stay in registers while V passes, else V while the weights pass. */
+SATTN_INLINE void av_keys(const av_step *step, __m256 *acc, int64_t column, vec_stream *stream,
+                          const int n_rows, const int n_vecs, const bool is_tail,
+                          const av_fetch fetch)
 {
     const __m256i tail = step->tail;
-    const int64_t pitch = step->pitch;
     const int64_t stride = step->v_stride;
+    const int64_t ahead = step->ahead;
+    const float *v = step->v + column;
+    const float *s = step->s;
+    const float *const end = s + step->n_keys;
+    const bool few = n_rows <= n_vecs;
+    SATTN_NO_UNROLL
+    for (; s < end; ++s, v += stride) {
+        __m256 p_f32x8[AV_ROWS];
+        __m256 v_f32x8[AV_VECS];
+        SATTN_KEEP_ORDER();
+        SATTN_UNROLL(6)
+        for (int r = 0; few && r < n_rows; ++r)
+            p_f32x8[r] = av_weight(s, r);
+        SATTN_UNROLL(4)
+        for (int y = 0; y < n_vecs; ++y) {
+            const float *const from = v + y * AV_LANES;
+            v_f32x8[y] = vec_in_register_f32x8(is_tail ? vec_load_tail_f32x8(from, tail)
+                                                       : _mm256_loadu_ps(from));
+            if (fetch == AV_FETCH_STREAM && y % 2 == 0)
+                vec_stream_fetch(stream, y / 2);
+            if (fetch == AV_FETCH_BELOW && y % 2 == 0)
+                vec_fetch(from, ahead);
+            SATTN_UNROLL(6)
+            for (int r = 0; few && r < n_rows; ++r)
+                acc[r * n_vecs + y] = _mm256_fmadd_ps(p_f32x8[r], v_f32x8[y], acc[r * n_vecs + y]);
+        }
+        SATTN_UNROLL(6)
+        for (int r = 0; !few && r < n_rows; ++r) {
+            p_f32x8[r] = av_weight(s, r);
+            SATTN_UNROLL(4)
+            for (int y = 0; y < n_vecs; ++y)
+                acc[r * n_vecs + y] = _mm256_fmadd_ps(p_f32x8[r], v_f32x8[y], acc[r * n_vecs + y]);
+        }
+        if (fetch == AV_FETCH_STREAM)
+            vec_stream_advance(stream, (n_vecs + 1) / 2);
+    }
+}
+
+/* The sums of a tile over the keys of a step: from zero or from `sum`, to `o` or back to `sum`. */
+SATTN_INLINE void av_tile(const av_step *step, int64_t column, vec_stream *stream, const int n_rows,
+                          const int n_vecs, const bool is_tail, const av_fetch fetch)
+{
+    const int64_t pitch = step->pitch;
     float *const sum = step->sum + column;
-    const float *const end = s + n_keys;
+    float *const o = step->o + column;
     vec_stream next = *stream;
     __m256 acc[AV_TILE];
     SATTN_UNROLL(12)
     for (int i = 0; i < n_rows * n_vecs; ++i)
-        acc[i] = _mm256_loadu_ps(sum + i / n_vecs * pitch + i % n_vecs * AV_LANES);
-    v += column;
-    SATTN_NO_UNROLL
-    for (; s < end; ++s, v += stride) {
-        __m256 p_f32x8[SCORE_GROUP];
-        SATTN_UNROLL(4)
-        for (int r = 0; r < n_rows; ++r)
-            p_f32x8[r] = _mm256_set1_ps(s[r * FUSED_DECODE_KEYS]);
-        SATTN_UNROLL(4)
-        for (int y = 0; y < n_vecs; ++y) {
-            const float *const from = v + y * AV_LANES;
-            SATTN_KEEP_ORDER();
-            const __m256 v_f32x8 = vec_in_register_f32x8(is_tail ? vec_load_tail_f32x8(from, tail)
-                                                                 : _mm256_loadu_ps(from));
-            if (fetch && y % 2 == 0)
-                vec_stream_fetch(&next, y / 2);
-            SATTN_UNROLL(4)
-            for (int r = 0; r < n_rows; ++r)
-                acc[r * n_vecs + y] = _mm256_fmadd_ps(p_f32x8[r], v_f32x8, acc[r * n_vecs + y]);
-        }
-        if (fetch)
-            vec_stream_advance(&next, (n_vecs + 1) / 2);
+        acc[i] = _mm256_setzero_ps();
+    if (!step->is_first) {
+        SATTN_UNROLL(12)
+        for (int i = 0; i < n_rows * n_vecs; ++i)
+            acc[i] = _mm256_loadu_ps(sum + i / n_vecs * pitch + i % n_vecs * AV_LANES);
+    }
+    av_keys(step, acc, column, &next, n_rows, n_vecs, is_tail, fetch);
+    *stream = next;
+    if (!step->is_last) {
+        SATTN_UNROLL(12)
+        for (int i = 0; i < n_rows * n_vecs; ++i)
+            _mm256_storeu_ps(sum + i / n_vecs * pitch + i % n_vecs * AV_LANES, acc[i]);
+        return;
     }
     SATTN_UNROLL(12)
-    for (int i = 0; i < n_rows * n_vecs; ++i)
-        _mm256_storeu_ps(sum + i / n_vecs * pitch + i % n_vecs * AV_LANES, acc[i]);
-    *stream = next;
+    for (int i = 0; i < n_rows * n_vecs; ++i) {
+        float *const to = o + i / n_vecs * pitch + i % n_vecs * AV_LANES;
+        _mm256_storeu_ps(to, _mm256_add_ps(_mm256_loadu_ps(to), acc[i]));
+    }
 }
 
-SATTN_INLINE void av_rows(const av_step *step, const int n_rows, const int widest, const bool fetch)
+/* All columns of a step in tiles of `widest` vectors, and narrower ones for the rest. */
+SATTN_INLINE void av_columns(const av_step *step, vec_stream *stream, const int n_rows,
+                             const int widest, const av_fetch fetch)
 {
-    const int64_t whole = step->d_v - step->d_v % AV_LANES;
-    vec_stream stream = vec_stream_of(step->v, step->ahead, step->d_v, step->v_stride);
-    const float *v = step->v;
-    const float *s = step->s;
-    for (int left = step->n_keys; left > 0; left -= FUSED_DECODE_UNIT) {
-        const int n = left < FUSED_DECODE_UNIT ? left : FUSED_DECODE_UNIT;
-        int64_t y = 0;
-        for (; y + widest * AV_LANES <= whole; y += widest * AV_LANES)
-            av_tile(step, s, v, n, &stream, y, n_rows, widest, false, fetch);
-        if (widest > 2 && y + 2 * AV_LANES <= whole) {
-            av_tile(step, s, v, n, &stream, y, n_rows, 2, false, fetch);
-            y += 2 * AV_LANES;
-        }
-        if (y < whole)
-            av_tile(step, s, v, n, &stream, y, n_rows, 1, false, fetch);
-        if (whole < step->d_v)
-            av_tile(step, s, v, n, &stream, whole, n_rows, 1, true, fetch);
-        s += FUSED_DECODE_UNIT;
-        v += FUSED_DECODE_UNIT * step->v_stride;
+    const int64_t whole = step->d_v / AV_LANES;
+    int64_t y = 0;
+    for (; whole - y >= widest && (widest != 3 || whole - y != 4); y += widest)
+        av_tile(step, y * AV_LANES, stream, n_rows, widest, false, fetch);
+    for (; widest > 2 && whole - y >= 2; y += 2)
+        av_tile(step, y * AV_LANES, stream, n_rows, 2, false, fetch);
+    if (y < whole)
+        av_tile(step, y * AV_LANES, stream, n_rows, 1, false, fetch);
+    if (whole * AV_LANES < step->d_v)
+        av_tile(step, whole * AV_LANES, stream, n_rows, 1, true, fetch);
+}
+
+/* The same by units of keys, while the lines of V are prefetched in the order in which they lie. */
+SATTN_INLINE void av_units(const av_step *all, const int n_rows, const int widest)
+{
+    vec_stream stream = vec_stream_of(all->v, all->ahead, all->d_v, all->v_stride);
+    for (int j = 0; j < all->n_keys; j += FUSED_DECODE_UNIT) {
+        const int left = all->n_keys - j;
+        av_step step = *all;
+        step.n_keys = left < FUSED_DECODE_UNIT ? left : FUSED_DECODE_UNIT;
+        step.s += j;
+        step.v += j * all->v_stride;
+        step.is_first = all->is_first && j == 0;
+        step.is_last = all->is_last && left <= FUSED_DECODE_UNIT;
+        av_columns(&step, &stream, n_rows, widest, AV_FETCH_STREAM);
     }
+}
+
+SATTN_INLINE void av_rows(const av_step *step, const int n_rows, const int widest)
+{
+    vec_stream none = {0};
+    if (n_rows <= SCORE_GROUP && step->ahead && step->is_far)
+        av_units(step, n_rows, n_rows == SCORE_GROUP ? 2 : widest);
+    else if (step->ahead)
+        av_columns(step, &none, n_rows, widest, AV_FETCH_BELOW);
+    else
+        av_columns(step, &none, n_rows, widest, AV_FETCH_NONE);
 }
 
 /* One function per number of rows, not one for all, so that a tile's pointers find registers. */
 SATTN_NOINLINE void av_2_rows(const av_step *step)
 {
-    if (step->ahead)
-        av_rows(step, 2, 4, true);
-    else
-        av_rows(step, 2, 4, false);
+    av_rows(step, 2, 4);
 }
 
 SATTN_NOINLINE void av_3_rows(const av_step *step)
 {
-    if (step->ahead)
-        av_rows(step, 3, 4, true);
-    else
-        av_rows(step, 3, 4, false);
+    av_rows(step, 3, 4);
 }
 
 SATTN_NOINLINE void av_4_rows(const av_step *step)
 {
-    if (step->ahead)
-        av_rows(step, 4, 2, true);
-    else
-        av_rows(step, 4, 2, false);
+    av_rows(step, 4, 3);
+}
+
+SATTN_NOINLINE void av_5_rows(const av_step *step)
+{
+    av_rows(step, 5, 2);
+}
+
+SATTN_NOINLINE void av_6_rows(const av_step *step)
+{
+    av_rows(step, 6, 2);
+}
+
+/* Rows of the next group from a cache; those of the scores would read V more often. */
+static inline int av_group_rows(int n_left)
+{
+    if (n_left == 7 || n_left == 8)
+        return 4;
+    return n_left < AV_ROWS ? n_left : AV_ROWS;
 }
 
 static inline void av_group(const fused_decode_state *st, const fused_decode_block *block,
                             const fused_decode_part *part)
 {
     const int64_t at = part->row * st->o_pitch;
-    const int64_t n_sums = part->n_rows * st->o_pitch;
-    float *const sum = st->sum + at;
-    float *const o = st->o + at;
     const av_step step = {.s = st->s + part->row * FUSED_DECODE_KEYS + part->begin,
                           .v = block->v + part->begin * block->v_stride,
-                          .sum = sum,
+                          .o = st->o + at,
+                          .sum = st->sum + at,
                           .pitch = st->o_pitch,
                           .v_stride = block->v_stride,
                           .d_v = st->d_v,
                           .ahead = part->v_ahead,
                           .n_keys = part->end - part->begin,
+                          .is_far = part->is_far,
+                          .is_first = part->begin == 0,
+                          .is_last = part->end == block->n_keys,
                           .tail = vec_tail_m8((st->d_v - 1) % AV_LANES + 1)};
-    for (int64_t i = 0; part->begin == 0 && i < n_sums; i += AV_LANES)
-        _mm256_storeu_ps(sum + i, _mm256_setzero_ps());
-    if (part->n_rows == 4)
+    if (part->n_rows == 6)
+        av_6_rows(&step);
+    else if (part->n_rows == 5)
+        av_5_rows(&step);
+    else if (part->n_rows == 4)
         av_4_rows(&step);
     else if (part->n_rows == 3)
         av_3_rows(&step);
@@ -264,8 +359,6 @@ static inline void av_group(const fused_decode_state *st, const fused_decode_blo
         av_2_rows(&step);
     else
         av_1_row(&step);
-    for (int64_t i = 0; part->end == block->n_keys && i < n_sums; i += AV_LANES)
-        _mm256_storeu_ps(o + i, _mm256_add_ps(_mm256_loadu_ps(o + i), _mm256_loadu_ps(sum + i)));
 }
 
 #endif

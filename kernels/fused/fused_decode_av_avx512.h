@@ -127,9 +127,9 @@ SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, con
     av_next(step, n_vecs);
 }
 
-/* The same by runs of the block's keys. */
+/* The same for a run of the block's keys; `in_order`: lines are prefetched in that of V. */
 SATTN_INLINE void av_tile_of_run(av_step *step, const int n_rows, const int n_vecs,
-                                 const int n_parts)
+                                 const int n_parts, const bool in_order)
 {
     const int n_acc = n_rows * n_vecs * n_parts;
     float *const sums = step->sums;
@@ -138,7 +138,7 @@ SATTN_INLINE void av_tile_of_run(av_step *step, const int n_rows, const int n_ve
     SATTN_UNROLL(24)
     for (int i = 0; i < n_acc; ++i)
         acc[i] = step->is_first ? _mm512_setzero_ps() : _mm512_loadu_ps(sums + i * AV_LANES);
-    av_keys(step, acc, &stream, n_rows, n_vecs, n_parts);
+    av_keys(step, acc, in_order ? &stream : NULL, n_rows, n_vecs, n_parts);
     if (step->is_last) {
         av_finish(step, acc, n_rows, n_vecs, n_parts);
     } else {
@@ -220,34 +220,48 @@ SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows)
         av_few_rows(step, n_vecs, 1);
 }
 
-/* A run of the keys of a band, two vectors at a time, or one where more rows' keys are dealt. */
-SATTN_INLINE void av_run_of_rows(av_step *step, int n_vecs, const int n_rows)
+/* A run of the keys of a band, two vectors at a time, or one where more rows' keys are dealt, which
+ * they are in order only. */
+SATTN_INLINE void av_run_of_rows(av_step *step, int n_vecs, const int n_rows, const bool in_order)
 {
-    if (n_vecs < 5) {
+    if (in_order && n_vecs < 5) {
         for (; n_rows == SCORE_GROUP && n_vecs > 1; n_vecs -= 2)
-            av_tile_of_run(step, n_rows, 2, 2);
+            av_tile_of_run(step, n_rows, 2, 2, in_order);
         for (; n_vecs > 0; --n_vecs)
-            av_tile_of_run(step, n_rows, 1, 2);
+            av_tile_of_run(step, n_rows, 1, 2, in_order);
         return;
     }
     for (; n_vecs > 1; n_vecs -= 2)
-        av_tile_of_run(step, n_rows, 2, 1);
+        av_tile_of_run(step, n_rows, 2, 1, in_order);
     if (n_vecs == 1)
-        av_tile_of_run(step, n_rows, 1, 1);
+        av_tile_of_run(step, n_rows, 1, 1, in_order);
 }
 
 SATTN_NOINLINE void av_run(av_step *step, int n_vecs, int n_rows)
 {
     if (n_rows == 8)
-        av_run_of_rows(step, n_vecs, 8);
+        av_run_of_rows(step, n_vecs, 8, true);
     else if (n_rows == 7)
-        av_run_of_rows(step, n_vecs, 7);
+        av_run_of_rows(step, n_vecs, 7, true);
     else if (n_rows == 6)
-        av_run_of_rows(step, n_vecs, 6);
+        av_run_of_rows(step, n_vecs, 6, true);
     else if (n_rows == 5)
-        av_run_of_rows(step, n_vecs, 5);
+        av_run_of_rows(step, n_vecs, 5, true);
     else
-        av_run_of_rows(step, n_vecs, 4);
+        av_run_of_rows(step, n_vecs, 4, true);
+}
+
+/* All keys of a block for more than 4 rows, from a cache. */
+SATTN_NOINLINE void av_block(av_step *step, int n_vecs, int n_rows)
+{
+    if (n_rows == 8)
+        av_run_of_rows(step, n_vecs, 8, false);
+    else if (n_rows == 7)
+        av_run_of_rows(step, n_vecs, 7, false);
+    else if (n_rows == 6)
+        av_run_of_rows(step, n_vecs, 6, false);
+    else
+        av_run_of_rows(step, n_vecs, 5, false);
 }
 
 /* A band by runs of keys: prefetching keeps to the order of V, whose next lines it brings while the
@@ -269,7 +283,7 @@ static inline void av_runs(av_step *band, int n_vecs, int n_rows, float *sums)
     av_next(band, n_vecs);
 }
 
-/* A band that is dealt to 4 parts, too many for more than 4 rows, which take turns. */
+/* A band that is dealt to so many parts that more than 4 rows take turns. */
 static inline void av_dealt(av_step *band, int n_vecs, int n_rows)
 {
     av_step rest = *band;
@@ -280,11 +294,19 @@ static inline void av_dealt(av_step *band, int n_vecs, int n_rows)
         av_band(&rest, n_vecs, n_rows - SCORE_GROUP);
 }
 
+/* Rows of the next group from a cache; those of the scores would read V more often. */
+static inline int av_group_rows(int n_left)
+{
+    const int most = 2 * SCORE_GROUP;
+    return n_left == most + 1 ? SCORE_GROUP + 1 : n_left < most ? n_left : most;
+}
+
 static inline void av_group(const fused_decode_state *st, const fused_decode_block *block,
                             const fused_decode_part *part)
 {
-    const bool by_runs =
-        part->n_rows > SCORE_GROUP || (part->n_rows == SCORE_GROUP && part->is_far);
+    const bool wide = part->n_rows > SCORE_GROUP;
+    const bool by_runs = block->is_far && (wide || (part->n_rows == SCORE_GROUP && part->is_far));
+    const int dealt = block->is_far ? 2 : 4; /* most vectors of a band for which rows take turns */
     av_step step = {.s = st->s + part->row * FUSED_DECODE_KEYS,
                     .v = block->v,
                     .o = st->o + part->row * st->o_pitch,
@@ -292,15 +314,20 @@ static inline void av_group(const fused_decode_state *st, const fused_decode_blo
                     .o_pitch = st->o_pitch,
                     .v_stride = block->v_stride,
                     .ahead = part->v_ahead,
-                    .n_keys = block->n_keys};
+                    .n_keys = block->n_keys,
+                    .is_first = true,
+                    .is_last = true,
+                    .sums = st->sum};
     while (step.n_columns > 0) {
         const int64_t left = (step.n_columns + AV_LANES - 1) / AV_LANES;
         const int band = part->n_rows == 1 && left >= AV_WIDE ? AV_WIDE : AV_BAND;
         const int n_vecs = left < band ? (int)left : band;
-        if (n_vecs < 3)
+        if (n_vecs <= dealt)
             av_dealt(&step, n_vecs, part->n_rows);
         else if (by_runs)
             av_runs(&step, n_vecs, part->n_rows, st->sum);
+        else if (wide)
+            av_block(&step, n_vecs, part->n_rows);
         else
             av_band(&step, n_vecs, part->n_rows);
     }

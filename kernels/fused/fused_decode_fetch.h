@@ -18,7 +18,7 @@
 
 enum {
     FUSED_FETCH_HELD = 12 << 20, /* most bytes of a call's K and V that may all lie in a cache */
-    FUSED_FETCH_NEAR = 2 << 10,  /* bytes ahead there, for one or two rows; twice that for more */
+    FUSED_FETCH_NEAR = 2 << 10,  /* bytes ahead there, for one row; twice that for more */
     FUSED_FETCH_FAR = 8 << 10,   /* and from memory */
     FUSED_FETCH_WIDE = 12 << 10, /* the same for groups of more than SCORE_GROUP rows */
 };
@@ -45,8 +45,7 @@ static inline fused_decode_fetch fused_decode_fetch_of(const sattn_fused_args *a
     const bool wide = strip->n_rows > SCORE_GROUP && ops->group > SCORE_GROUP;
     const int64_t held = wide ? FUSED_FETCH_HELD / 3 : FUSED_FETCH_HELD;
     const bool far = (a->kv_bytes > 0 ? a->kv_bytes : own_bytes) > held;
-    const bool several = strip->n_rows > 2;
-    const int64_t near_bytes = several ? 2 * FUSED_FETCH_NEAR : FUSED_FETCH_NEAR;
+    const int64_t near_bytes = strip->n_rows > 1 ? 2 * FUSED_FETCH_NEAR : FUSED_FETCH_NEAR;
     const int64_t far_bytes = wide ? FUSED_FETCH_WIDE : FUSED_FETCH_FAR;
     const int64_t bytes = far ? far_bytes : near_bytes;
     return (fused_decode_fetch){
@@ -56,15 +55,14 @@ static inline fused_decode_fetch fused_decode_fetch_of(const sattn_fused_args *a
     };
 }
 
-/* The group of rows from `row` on, and the keys of a block that it meets in the turn that begins
- * with key `begin`. The first group prefetches for all. */
-static inline fused_decode_part fused_decode_part_of(const fused_decode_state *st,
-                                                     const fused_decode_block *block, int row,
-                                                     int begin, int turn)
+/* A group of n_rows rows from `row` on, and the keys of a block that it meets in the turn that
+ * begins with key `begin`. The first group prefetches for all. */
+static inline fused_decode_part fused_decode_part_of(const fused_decode_block *block, int row,
+                                                     int n_rows, int begin, int turn)
 {
     fused_decode_part part = {
         .row = row,
-        .n_rows = fused_decode_group_rows(st, row),
+        .n_rows = n_rows,
         .begin = begin,
         .end = begin + turn < block->n_keys ? begin + turn : block->n_keys,
     };

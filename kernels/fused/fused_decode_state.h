@@ -8,7 +8,7 @@
 #include "kernels/vec/score_tile.h"
 
 enum {
-    FUSED_DECODE_KEYS = 128, /* most keys of a block; a multiple of every ISA's key tile */
+    FUSED_DECODE_KEYS = SATTN_KEY_BLOCK, /* most keys of a block */
     FUSED_DECODE_UNIT = 16, /* keys of a part of a block; a multiple of every vector and key tile */
     FUSED_DECODE_ROWS = 32, /* most rows of a strip */
     FUSED_DECODE_SPAN = 512 << 10, /* bytes of K or V up to which blocks share a span */
@@ -81,6 +81,9 @@ typedef struct fused_decode_ops {
     void (*weigh)(fused_decode_state *st, int n);
     /* exp(t) of one number, with the same polynomial */
     float (*exp)(float t);
+    /* Rows of the next group of `accumulate` from a cache, where n_left are left; NULL: those of a
+     * group of `score`, as from memory. */
+    int (*accumulate_rows)(int n_left);
     /* o += s v for the rows and keys of the part, by the block's last part at the latest */
     void (*accumulate)(const fused_decode_state *st, const fused_decode_block *block,
                        const fused_decode_part *part);

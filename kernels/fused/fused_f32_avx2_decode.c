@@ -73,6 +73,7 @@ void sattn_fused_f32_avx2_decode(const sattn_fused_args *args)
                                          .maximum = maximum,
                                          .weigh = weigh,
                                          .exp = exp_of_one,
+                                         .accumulate_rows = av_group_rows,
                                          .accumulate = av_group};
     fused_decode(args, &ops);
 }

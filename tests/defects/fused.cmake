@@ -245,10 +245,9 @@ sattn_defect(maximum_before_mask ${blocks} GROUP hidden-garbage
 sattn_defect(maximum_before_softcap_and_alibi ${blocks} GROUP combined
   FROM [[if (bent || masked || cut)]] TO [[if (masked || cut)]])
 sattn_defect(columns_behind_the_last_key_weighed ${blocks} GROUP ranges
-  FROM [[const bool cut = n > block->n_keys ||]] TO [[const bool cut =]])
+  FROM [[masked || cut || n > block->n_keys)]] TO [[masked || cut)]])
 sattn_defect(left_limit_of_the_window_not_applied ${blocks} GROUP windows
-  FROM [[n > block->n_keys || strip->key_begin_max > block->first ||]]
-  TO [[n > block->n_keys ||]])
+  FROM [[strip->key_begin_max > block->first || strip->key_end_min]] TO [[strip->key_end_min]])
 sattn_defect(softcap_skipped ${bends} GROUP softcap
   FROM [[        if (a->softcap != 0.0f)]] TO [[        if (a->softcap > 100.0f)]])
 sattn_defect(softcap_of_the_first_row_only ${bends} GROUP softcap

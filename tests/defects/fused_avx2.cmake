@@ -171,8 +171,8 @@ sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
   FROM [[st->row_sum[r] += vec_hsum_f32x8(sum_f32x8);]]
   TO [[st->row_sum[r] = vec_hsum_f32x8(sum_f32x8);]])
 sattn_defect(weight_of_another_row ${av} GROUP groups
-  FROM [[_mm256_set1_ps(s[r * FUSED_DECODE_KEYS]);]]
-  TO [[_mm256_set1_ps(s[(r > 0 ? r - 1 : 0) * FUSED_DECODE_KEYS]);]])
+  FROM [[s[r * FUSED_DECODE_KEYS]));]]
+  TO [[s[(r > 0 ? r - 1 : 0) * FUSED_DECODE_KEYS]));]])
 sattn_defect(column_behind_the_last_read_by_one_row ${av} GROUP every-d_v
   FROM [[y + 1 < n_vecs ? _mm256_loadu_ps(from) : vec_load_tail_f32x8(from, tail);]]
   TO [[_mm256_loadu_ps(from);]])
@@ -183,16 +183,25 @@ sattn_defect(last_keys_dropped_in_wide_rows ${av} GROUP every-d_v
   FROM [[step.n_keys = left < unit ? left : unit;]] TO [[step.n_keys = left < unit ? 0 : unit;]])
 sattn_defect(band_of_columns_cut_like_the_last ${av} GROUP every-d_v
   FROM [[if (n_vecs - y > AV_BAND)]] TO [[if (n_vecs - y > 2 * AV_BAND)]])
-sattn_defect(keys_of_the_first_unit_again ${av} GROUP keys
-  FROM [[v += FUSED_DECODE_UNIT * step->v_stride;]] TO [[v += 0 * step->v_stride;]])
+sattn_defect(keys_of_the_first_unit_again ${av} GROUP large-memory
+  FROM [[step.v += j * all->v_stride;]] TO [[step.v += 0 * all->v_stride;]])
+sattn_defect(sums_begin_anew_with_each_unit ${av} GROUP large-memory
+  FROM [[step.is_first = all->is_first && j == 0;]] TO [[step.is_first = all->is_first;]])
+sattn_defect(last_unit_not_added ${av} GROUP large-memory
+  FROM [[all->is_last && left <= FUSED_DECODE_UNIT;]]
+  TO [[all->is_last && left < FUSED_DECODE_UNIT;]])
 sattn_defect(sums_of_the_block_before ${av} GROUP every-d_v
-  FROM [[_mm256_storeu_ps(sum + i, _mm256_setzero_ps());]] TO [[;]])
+  FROM [[_mm256_storeu_ps(sum + y * AV_LANES, _mm256_setzero_ps());]] TO [[;]])
 sattn_defect(sums_begin_anew_with_each_part ${av} GROUP large-memory
-  FROM [[part->begin == 0 && i < n_sums]] TO [[i < n_sums]])
+  FROM [[.is_first = part->begin == 0,]] TO [[.is_first = true,]])
 sattn_defect(sums_added_with_each_part ${av} GROUP large-memory
-  FROM [[part->end == block->n_keys && i < n_sums]] TO [[i < n_sums]])
+  FROM [[.is_last = part->end == block->n_keys,]] TO [[.is_last = true,]])
+sattn_defect(second_pair_of_columns_dropped ${av} GROUP every-d_v
+  FROM [[for (; widest > 2 && whole - y >= 2; y += 2)]]
+  TO [[for (; widest > 2 && whole - y == 2; y += 2)]])
+sattn_defect(one_pair_of_columns_too_few ${av} GROUP every-d_v
+  FROM [[for (; widest > 2 && whole - y >= 2; y += 2)]]
+  TO [[for (; widest > 2 && whole - y >= 4; y += 2)]])
 sattn_defect(tail_of_columns_dropped ${av} GROUP every-d_v
-  FROM [[if (whole < step->d_v)
-            av_tile]]
-  TO [[if (whole < step->d_v && whole < 24)
-            av_tile]])
+  FROM [[if (whole * AV_LANES < step->d_v)]]
+  TO [[if (whole * AV_LANES < step->d_v && whole < 3)]])
