@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * additive_f32_avx512.c: additive alignment with tanh by pieces, 16 features per vector. The loops
- * are in additive_tiles.h; vectors go through tanh in pairs. */
+ * are in additive_tiles.h. Vectors go through tanh in pairs: four at once, with the tables, need
+ * more registers than there are. */
 #include "kernels/additive/additive_tile_avx512.h"
 #include "kernels/vec/tanh_pieces_avx512.h"
 
