@@ -72,8 +72,8 @@ sattn_defect(sign_lost ${table} GROUP example
   FROM [[_mm512_or_ps(size, _mm512_and_ps(x, _mm512_set1_ps(-0.0f)));]] TO [[size;]])
 sattn_defect(small_sums_not_exact KERNELS sattn_additive_f32_avx512
   FILE kernels/vec/tanh_pieces_avx512.h GROUP features
-  FROM [[_mm512_min_ps(vec_pieces16_f32x16(table.base, piece[u]), a[u]);]]
-  TO [[_mm512_min_ps(vec_pieces16_f32x16(table.base, piece[u]), _mm512_mul_ps(a[u], _mm512_set1_ps(1.00001f)));]])
+  FROM [[_mm512_min_ps(vec_pieces16_f32x16(table->base, piece[u]), a[u]);]]
+  TO [[_mm512_min_ps(vec_pieces16_f32x16(table->base, piece[u]), _mm512_mul_ps(a[u], _mm512_set1_ps(1.00001f)));]])
 
 # ---- AVX2
 set(tile KERNELS ${avx2} FILE kernels/additive/additive_tile_avx2.h)
