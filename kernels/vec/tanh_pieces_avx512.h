@@ -10,7 +10,8 @@
 #include "kernels/vec/tanh_pieces.h"
 #include "kernels/vec/vec_avx512.h"
 
-/* Where `count` vectors lie: |x| up to the limit, and the piece of each lane in the low bits. */
+/* Where `count` vectors lie: |x| up to the limit, and in the low bits the piece of each lane, of
+ * 2^bits. The two low bits of an exponent end with bit 24. */
 SATTN_INLINE void vec_pieces_find_f32x16(__m512 a[], __m512i piece[], const __m512 x[],
                                          const int bits, const int count)
 {
