@@ -7,14 +7,9 @@
 
 sattn_additive_fn sattn_additive_f32_neon_fast;
 
-SATTN_INLINE void tanh_each(float32x4_t x[ADDITIVE_KEYS])
-{
-    vec_tanh_fast_each_f32x4(x, ADDITIVE_KEYS);
-}
-
 static void score(const additive_tile *tile)
 {
-    additive_score_f32x4(tile, tanh_each);
+    additive_score_f32x4(tile, vec_tanh_fast_f32x4);
 }
 
 void sattn_additive_f32_neon_fast(const sattn_additive_args *args)

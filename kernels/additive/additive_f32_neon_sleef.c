@@ -8,16 +8,14 @@
 
 sattn_additive_fn sattn_additive_f32_neon_sleef;
 
-SATTN_INLINE void tanh_each(float32x4_t x[ADDITIVE_KEYS])
+SATTN_INLINE float32x4_t tanh_by_sleef(float32x4_t x)
 {
-    SATTN_UNROLL(4)
-    for (int u = 0; u < ADDITIVE_KEYS; ++u)
-        x[u] = Sleef_tanhf4_u10advsimd(x[u]);
+    return Sleef_tanhf4_u10advsimd(x);
 }
 
 static void score(const additive_tile *tile)
 {
-    additive_score_f32x4(tile, tanh_each);
+    additive_score_f32x4(tile, tanh_by_sleef);
 }
 
 void sattn_additive_f32_neon_sleef(const sattn_additive_args *args)

@@ -12,6 +12,15 @@ enum { ADDITIVE_LANES = 8 };
 
 typedef __m256 additive_tanh_f32x8(__m256 x);
 
+/* What is made of `next` has to wait for `last`, as far as the compiler knows. So keys go one after
+ * the other: the processor overlaps them by itself, and a compiler that does runs out of registers.
+ */
+SATTN_INLINE __m256 additive_behind_f32x8(__m256 next, __m256 *last)
+{
+    __asm__("" : "+x"(next), "+x"(*last));
+    return next;
+}
+
 /* sums[j] += v tanh(q + k[j]) for one vector of features. */
 SATTN_INLINE void additive_step_f32x8(__m256 sums[ADDITIVE_KEYS], const additive_tile *tile,
                                       int64_t x, additive_tanh_f32x8 *tanh_of)
@@ -20,7 +29,9 @@ SATTN_INLINE void additive_step_f32x8(__m256 sums[ADDITIVE_KEYS], const additive
     const __m256 v = vec_in_register_f32x8(_mm256_loadu_ps(tile->v + x));
     SATTN_UNROLL(4)
     for (int j = 0; j < ADDITIVE_KEYS; ++j) {
-        const __m256 z = _mm256_add_ps(q, _mm256_loadu_ps(tile->k[j] + x));
+        __m256 z = _mm256_add_ps(q, _mm256_loadu_ps(tile->k[j] + x));
+        if (j > 0)
+            z = additive_behind_f32x8(z, &sums[j - 1]);
         sums[j] = _mm256_fmadd_ps(v, tanh_of(z), sums[j]);
     }
 }

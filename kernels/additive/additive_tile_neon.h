@@ -10,26 +10,34 @@
 
 enum { ADDITIVE_LANES = 4 };
 
-/* x[u] = tanh(x[u]) for ADDITIVE_KEYS vectors */
-typedef void additive_tanh_f32x4(float32x4_t x[ADDITIVE_KEYS]);
+typedef float32x4_t additive_tanh_f32x4(float32x4_t x);
+
+/* What is made of `next` has to wait for `last`, as far as the compiler knows. So keys go one after
+ * the other: the processor overlaps them by itself, and a compiler that does runs out of registers.
+ */
+SATTN_INLINE float32x4_t additive_behind_f32x4(float32x4_t next, float32x4_t *last)
+{
+    __asm__("" : "+w"(next), "+w"(*last));
+    return next;
+}
 
 /* sums[j] += v tanh(q + k[j]) for one vector of features, of which n exist. */
 SATTN_INLINE void additive_step_f32x4(float32x4_t sums[ADDITIVE_KEYS], const additive_tile *tile,
-                                      int64_t x, int64_t n, additive_tanh_f32x4 *tanh_each)
+                                      int64_t x, int64_t n, additive_tanh_f32x4 *tanh_of)
 {
     const float32x4_t q = vec_load_tail_f32x4(tile->q + x, n);
-    float32x4_t z[ADDITIVE_KEYS];
     SATTN_UNROLL(4)
-    for (int j = 0; j < ADDITIVE_KEYS; ++j)
-        z[j] = vaddq_f32(q, vec_load_tail_f32x4(tile->k[j] + x, n));
-    tanh_each(z);
-    const float32x4_t v = vec_load_tail_f32x4(tile->v + x, n);
-    SATTN_UNROLL(4)
-    for (int j = 0; j < ADDITIVE_KEYS; ++j)
-        sums[j] = vfmaq_f32(sums[j], v, z[j]);
+    for (int j = 0; j < ADDITIVE_KEYS; ++j) {
+        float32x4_t z = vaddq_f32(q, vec_load_tail_f32x4(tile->k[j] + x, n));
+        if (j > 0)
+            z = additive_behind_f32x4(z, &sums[j - 1]);
+        const float32x4_t tanh_z = tanh_of(z);
+        SATTN_KEEP_ORDER(); /* v is loaded anew: one register less */
+        sums[j] = vfmaq_f32(sums[j], vec_load_tail_f32x4(tile->v + x, n), tanh_z);
+    }
 }
 
-SATTN_INLINE void additive_score_f32x4(const additive_tile *tile, additive_tanh_f32x4 *tanh_each)
+SATTN_INLINE void additive_score_f32x4(const additive_tile *tile, additive_tanh_f32x4 *tanh_of)
 {
     float32x4_t sums[ADDITIVE_KEYS];
     SATTN_UNROLL(4)
@@ -38,9 +46,9 @@ SATTN_INLINE void additive_score_f32x4(const additive_tile *tile, additive_tanh_
     int64_t x = 0;
     SATTN_NO_UNROLL
     for (; x + ADDITIVE_LANES <= tile->d; x += ADDITIVE_LANES)
-        additive_step_f32x4(sums, tile, x, ADDITIVE_LANES, tanh_each);
+        additive_step_f32x4(sums, tile, x, ADDITIVE_LANES, tanh_of);
     if (x < tile->d)
-        additive_step_f32x4(sums, tile, x, tile->d - x, tanh_each);
+        additive_step_f32x4(sums, tile, x, tile->d - x, tanh_of);
     vec_store_tail_f32x4(tile->s, vec_hsum_rows_f32x4(sums), tile->n_keys);
 }
 

@@ -23,10 +23,10 @@
  * Fits are minimax in units of the last place, refitted after each coefficient was rounded to
  * float. Pieces, degree of t P(t), the fit's error and that of the whole over all of f32, in ULP:
  *
- *   AVX-512  16 pieces  degree 5  exact  fit 0.29  @A
- *   AVX-512  32 pieces  degree 4         fit 0.97  @B
- *   AVX2      8 pieces  degree 7  exact  fit 0.19  @C
- *   AVX2      8 pieces  degree 6         fit 1.09  @D
+ *   AVX-512  16 pieces  degree 5  exact  fit 0.29  0.784
+ *   AVX-512  32 pieces  degree 4         fit 0.97  1.943
+ *   AVX2      8 pieces  degree 7  exact  fit 0.19  0.785
+ *   AVX2      8 pieces  degree 6         fit 1.09  1.586
  *
  * At the limit the result rounds to 1. A NaN passes: it is the second operand of each minimum. */
 #ifndef SATTN_KERNELS_VEC_TANH_PIECES_H
