@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gru_f32_avx2.c: the elementwise part of a GRU step in one pass over the three gates, two vectors
- * of 8 lanes at a time, at two places of a row at once (gru_rows.h). */
+ * gru_f32_avx2.c: the elementwise part of a GRU step in one pass over the three gates, two
+ * vectors of 8 lanes at a time, at two places of a row at once (gru_rows.h). */
 #include "kernels/gru/gru_rows.h"
 #include "kernels/vec/sigmoid_avx2.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * gru_f32_neon.c: the elementwise part of a GRU step in one pass over the three gates, two vectors
+ * gru_f32_neon.c: the elementwise part of a GRU step in one pass over the three gates, one vector
  * of 4 lanes at a time, at two places of a row at once (gru_rows.h). */
 #include "kernels/gru/gru_rows.h"
 #include "kernels/vec/sigmoid_neon.h"
 
 sattn_gru_fn sattn_gru_f32_neon;
 
-enum { LANES = 4, EACH = 2, STEP = LANES * EACH };
+enum { LANES = 4, EACH = 1, STEP = LANES * EACH };
 
 SATTN_INLINE int64_t lanes_of(const gru_place *at, int u)
 {

@@ -4,14 +4,13 @@
  *
  * An element's reset gate, candidate and next state wait for each other: two exponentials and two
  * divisions in a row, more than a CPU sees ahead. So a kernel is at two places of a row at once.
- * With the sums x_n + r h_n and the gates z of some vectors at hand, it takes
+ * With the sums x_n + r h_n of some vectors at hand, it takes
  *
- *   1. the sums of the next vectors,
- *   2. from the sums and gates z of these vectors their next states,
- *   3. the gates z of the next vectors,
+ *   1. those of the next vectors, and
+ *   2. the gates z, the candidates and the next states of these,
  *
- * none of which waits for the one before. The last elements go through the same functions under a
- * mask, so an element's bits do not depend on its place. */
+ * which do not wait for each other. The last elements go through the same functions under a mask,
+ * so an element's bits do not depend on its place. */
 #ifndef SATTN_KERNELS_GRU_GRU_ROWS_H
 #define SATTN_KERNELS_GRU_GRU_ROWS_H
 

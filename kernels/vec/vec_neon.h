@@ -71,6 +71,16 @@ SATTN_INLINE void vec_horner_f32x4(float32x4_t p[], const float32x4_t r[], float
         p[u] = vfmaq_f32(vdupq_n_f32(c), p[u], r[u]);
 }
 
+/* The same with a constant of a table. Where the loop has no registers for constants, this one is
+ * not read before the step before is done: compilers would read many ahead, and then spill them. */
+SATTN_INLINE void vec_horner_in_f32x4(float32x4_t p[], const float32x4_t r[], const float *c,
+                                      const int count, const bool has_registers)
+{
+    if (!has_registers)
+        __asm__ volatile("" : "+r"(c), "+w"(p[0]));
+    vec_horner_f32x4(p, r, *c, count);
+}
+
 /* The functions vec_*_in_* tell whether the loop has registers for their constants. One that has
  * several functions in it has not: then the address of the table is hidden, and constants are read
  * where they are used. Else compilers load them ahead of the loop, and then spill them. */
@@ -114,12 +124,12 @@ SATTN_INLINE void vec_exp_full_in_each_f32x4(float32x4_t x[], const int count,
         r[u] = vfmsq_f32(r[u], n, vdupq_n_f32(table->ln2_lo));
         p[u] = vdupq_n_f32(table->c6);
     }
-    vec_horner_f32x4(p, r, table->c5, count);
-    vec_horner_f32x4(p, r, table->c4, count);
-    vec_horner_f32x4(p, r, table->c3, count);
-    vec_horner_f32x4(p, r, table->c2, count);
-    vec_horner_f32x4(p, r, table->one, count);
-    vec_horner_f32x4(p, r, table->one, count);
+    vec_horner_in_f32x4(p, r, &table->c5, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->c4, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->c3, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->c2, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->one, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->one, count, has_registers);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         const uint32x4_t both = vreinterpretq_u32_f32(shifted[u]);
@@ -178,12 +188,12 @@ SATTN_INLINE void vec_tanh_in_each_f32x4(float32x4_t x[], const int count, const
         square[u] = vmulq_f32(x[u], x[u]);
         odd[u] = vdupq_n_f32(table->t6);
     }
-    vec_horner_f32x4(odd, square, table->t5, count);
-    vec_horner_f32x4(odd, square, table->t4, count);
-    vec_horner_f32x4(odd, square, table->t3, count);
-    vec_horner_f32x4(odd, square, table->t2, count);
-    vec_horner_f32x4(odd, square, table->t1, count);
-    vec_horner_f32x4(odd, square, table->t0, count);
+    vec_horner_in_f32x4(odd, square, &table->t5, count, has_registers);
+    vec_horner_in_f32x4(odd, square, &table->t4, count, has_registers);
+    vec_horner_in_f32x4(odd, square, &table->t3, count, has_registers);
+    vec_horner_in_f32x4(odd, square, &table->t2, count, has_registers);
+    vec_horner_in_f32x4(odd, square, &table->t1, count, has_registers);
+    vec_horner_in_f32x4(odd, square, &table->t0, count, has_registers);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         float32x4_t a = vabsq_f32(x[u]);
@@ -195,12 +205,12 @@ SATTN_INLINE void vec_tanh_in_each_f32x4(float32x4_t x[], const int count, const
         r[u] = vfmaq_f32(vsubq_f32(shifted[u], magic), r[u], two_log2e);
         p[u] = vdupq_n_f32(table->e6);
     }
-    vec_horner_f32x4(p, r, table->e5, count);
-    vec_horner_f32x4(p, r, table->e4, count);
-    vec_horner_f32x4(p, r, table->e3, count);
-    vec_horner_f32x4(p, r, table->e2, count);
-    vec_horner_f32x4(p, r, table->e1, count);
-    vec_horner_f32x4(p, r, table->one, count);
+    vec_horner_in_f32x4(p, r, &table->e5, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->e4, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->e3, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->e2, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->e1, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->one, count, has_registers);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         const uint32x4_t minus_exponent = vshlq_n_u32(vreinterpretq_u32_f32(shifted[u]), 23);
