@@ -12,7 +12,7 @@ MIN_FMAS = 8  # of a loop that is worth a look
 MIN_SHARE = 0.75  # of FMAs among the instructions of a NEON prefill kernel's product
 FULL_TILE = 8  # sums; a tile with fewer is there for the rest of an extent
 
-PRODUCTS = re.compile(r"(fused|qk|av)_")
+PRODUCTS = re.compile(r"(fused|qk|av|linear)_")
 NEON_PREFILL = re.compile(r"fused_f32_neon(?!.*_(decode|few))")
 
 

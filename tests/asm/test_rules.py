@@ -81,7 +81,7 @@ class OnLoops(unittest.TestCase):
 
 class OnKernels(unittest.TestCase):
     def test_no_product(self):
-        for op in ("fused", "qk", "av"):
+        for op in ("fused", "qk", "av", "linear"):
             scanned = only(snippet("x86_gcc", kernel=f"{op}_f32_avx512"), "polynomial")
             self.assertEqual(broken(scanned), ["product"])
         scanned = only(snippet("x86_gcc", kernel="softmax_f32_avx512"), "polynomial")
