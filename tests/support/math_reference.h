@@ -99,6 +99,8 @@ static inline sattn_op math_op_of(int argc, char **argv)
     for (int i = 1; i < argc; ++i)
         if (strstr(argv[i], "sattn_tanh_"))
             return SATTN_OP_tanh;
+        else if (strstr(argv[i], "sattn_additive_"))
+            return SATTN_OP_additive;
     return SATTN_OP_exp;
 }
 
