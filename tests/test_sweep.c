@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_sweep.c: the error of one exp or tanh kernel over floats by the million, as a histogram in
- * ULP, with the worst input, the share that is correctly rounded, and the count of each kind of
- * result. It fails where an error exceeds the one that the kernel's registry row claims. Of an
- * additive kernel it is the tanh within: with one feature, q = -0 and v = 1, a score is tanh(k).
+ * test_sweep.c: the error of one exp, tanh or sigmoid kernel over floats by the million, as a
+ * histogram in ULP, with the worst input, the share that is correctly rounded, and the count of
+ * each kind of result. It fails where an error exceeds the one that the kernel's registry row
+ * claims. Of an additive kernel it is the tanh within: with one feature, q = -0 and v = 1, a score
+ * is tanh(k).
  *
  * reduced   the inputs that matter (below): every one of them with the widest ISA of a machine that
  *           is not emulated; else a sample. All others: a sample.
@@ -64,19 +65,37 @@ static void call(const sattn_kernel *kernel, const float *x, float *y, int n)
 /* ---- one block */
 
 #if SATTN_TEST_MPFR
+/* The function's value, rounded to the precision of `value`; returns on which side it lies. */
+static int round_function(sattn_op op, mpfr_t value, const mpfr_t argument)
+{
+    if (op == SATTN_OP_exp)
+        return mpfr_exp(value, argument, MPFR_RNDN);
+    if (op == SATTN_OP_tanh)
+        return mpfr_tanh(value, argument, MPFR_RNDN);
+    mpfr_t wide; /* so wide that its own roundings decide nothing */
+    mpfr_init2(wide, 256);
+    mpfr_neg(wide, argument, MPFR_RNDN);
+    mpfr_exp(wide, wide, MPFR_RNDN);
+    mpfr_add_ui(wide, wide, 1, MPFR_RNDN);
+    mpfr_ui_div(wide, 1, wide, MPFR_RNDN);
+    const int ternary = mpfr_set(value, wide, MPFR_RNDN);
+    mpfr_clear(wide);
+    return ternary;
+}
+
 static bool is_right(sattn_op op, float x, float got)
 {
-    /* Error and precision are such that the next rounding, to float, is the only one that matters:
-     * the exponent range is that of float, and mpfr_subnormalize rounds once. */
-    const mpfr_exp_t low = mpfr_get_emin(), high = mpfr_get_emax();
-    mpfr_set_emin(-148);
-    mpfr_set_emax(128);
     mpfr_t argument, value;
     mpfr_init2(argument, 24);
     mpfr_init2(value, 24);
     mpfr_set_flt(argument, x, MPFR_RNDN);
-    const int ternary = op == SATTN_OP_exp ? mpfr_exp(value, argument, MPFR_RNDN)
-                                           : mpfr_tanh(value, argument, MPFR_RNDN);
+    int ternary = round_function(op, value, argument);
+    /* The exponent range becomes that of float, and mpfr_subnormalize rounds once, knowing what the
+     * rounding to 24 bits has done. */
+    const mpfr_exp_t low = mpfr_get_emin(), high = mpfr_get_emax();
+    mpfr_set_emin(-148);
+    mpfr_set_emax(128);
+    ternary = mpfr_check_range(value, ternary, MPFR_RNDN);
     mpfr_subnormalize(value, ternary, MPFR_RNDN);
     const bool right = mpfr_get_flt(value, MPFR_RNDN) == got;
     mpfr_clears(argument, value, (mpfr_ptr)0);
@@ -232,8 +251,8 @@ static bool is_widest(const sattn_kernel *kernel)
     return !strstr(kernel->name, "_autovec");
 }
 
-/* Size of the smallest and of the largest input whose result is neither 1 nor x to half a unit, nor
- * at the end of the range. */
+/* Size of the smallest and of the largest input whose result is neither that of 0 nor x to half a
+ * unit, nor at the end of the range. */
 typedef struct bit_range {
     uint32_t first, end;
 } bit_range;
@@ -241,8 +260,10 @@ typedef struct bit_range {
 static bit_range hard_inputs(sattn_op op, bool is_negative)
 {
     if (op == SATTN_OP_tanh)
-        return (bit_range){0x2f800000u, 0x41200000u};                         /* 2^-32 to 10 */
-    return (bit_range){0x32800000u, is_negative ? 0x42d00000u : 0x42b20000u}; /* 2^-26 to 104, 89 */
+        return (bit_range){0x2f800000u, 0x41200000u}; /* 2^-32 to 10 */
+    if (is_negative)
+        return (bit_range){0x32800000u, 0x42d00000u}; /* 2^-26 to 104 */
+    return (bit_range){0x32800000u, op == SATTN_OP_exp ? 0x42b20000u : 0x41900000u}; /* to 89, 18 */
 }
 
 static void test_reduced(test_run *run)
@@ -294,8 +315,13 @@ enum { SCALAR_IS_FUSED = 0 };
 
 static void test_bits(test_run *run)
 {
-    static const uint64_t fused[] = {0x1d9204d0e29f0040u, 0xa643f7ff29dabbabu};
-    static const uint64_t unfused[] = {0x4d1442c40f525821u, 0x12de2c1de4b88391u};
+    static const struct {
+        uint64_t fused, unfused;
+    } due[SATTN_OP_COUNT] = {
+        [SATTN_OP_exp] = {0x1d9204d0e29f0040u, 0x4d1442c40f525821u},
+        [SATTN_OP_tanh] = {0xa643f7ff29dabbabu, 0x12de2c1de4b88391u},
+        [SATTN_OP_sigmoid] = {0x9adc672a78639800u, 0x59daa8f77749cb7au},
+    };
     static float x[BLOCK], y[BLOCK];
     if (run->kernel->op == SATTN_OP_additive) {
         test_not_run(run, "the tanh of an additive kernel is its ISA's own");
@@ -322,11 +348,10 @@ static void test_bits(test_run *run)
         return;
     }
     const bool is_fused = SCALAR_IS_FUSED || run->kernel->needs != SATTN_ISA_SCALAR;
-    const int which = run->kernel->op == SATTN_OP_tanh;
-    const uint64_t due = is_fused ? fused[which] : unfused[which];
-    if (hash != due)
+    const uint64_t want = is_fused ? due[run->kernel->op].fused : due[run->kernel->op].unfused;
+    if (hash != want)
         test_fail(run, "hash of the sample is %016llx, on other ISAs %016llx",
-                  (unsigned long long)hash, (unsigned long long)due);
+                  (unsigned long long)hash, (unsigned long long)want);
 }
 
 static void test_full(test_run *run)
