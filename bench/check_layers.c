@@ -204,9 +204,11 @@ static void check_linear(const sattn_check_layer *s, const operands *o,
     free(packed);
 }
 
-static void check_gru(const sattn_check_layer *s, const operands *o, const sattn_options *options,
-                      sattn_check_entry *entry)
+static void check_gru(const sattn_check_layer *s, const operands *o, const sattn_kernel *kernel,
+                      const sattn_options *options, sattn_check_entry *entry)
 {
+    const sattn_kernel *const sigmoid = sattn_kernel_sibling(kernel, SATTN_OP_sigmoid);
+    const sattn_kernel *const tanh = sattn_kernel_sibling(kernel, SATTN_OP_tanh);
     const int64_t n = s->n_columns;
     const sattn_gate_args args = {.n_rows = s->n_rows,
                                   .n_hidden = n,
@@ -214,15 +216,18 @@ static void check_gru(const sattn_check_layer *s, const operands *o, const sattn
                                   .gates_h = view_of(o->b, 3 * n),
                                   .h = view_of(o->c, n),
                                   .next = {.data = o->y, .stride_t = n}};
-    if (sattn_gru(&args, options) != SATTN_OK) {
-        refuse(entry, sattn_last_error());
+    if (!sigmoid || !tanh || sattn_gru(&args, options) != SATTN_OK) {
+        refuse(entry, sigmoid && tanh ? sattn_last_error()
+                                      : "no sigmoid or tanh of its ISA states its error");
         return;
     }
     for (sattn_verify_place at = {0}; at.row < s->n_rows; ++at.row) {
         const sattn_verify_gates row = {.gates_x = o->a + at.row * 3 * n,
                                         .gates_h = o->b + at.row * 3 * n,
                                         .h = o->c + at.row * n,
-                                        .n_hidden = n};
+                                        .n_hidden = n,
+                                        .sigmoid_ulp = sattn_kernel_stated_ulp(sigmoid),
+                                        .tanh_ulp = sattn_kernel_stated_ulp(tanh)};
         sattn_verify_gates_row(&row, o->y + at.row * n, at, &entry->result);
     }
 }
@@ -237,7 +242,7 @@ static void check_entry(const sattn_check_layer *s, const operands *o, const sat
     else if (s->op == SATTN_OP_linear)
         check_linear(s, o, &options, entry);
     else
-        check_gru(s, o, &options, entry);
+        check_gru(s, o, kernel, &options, entry);
 }
 
 /* Every variant of the op; false: out of memory. */

@@ -30,6 +30,9 @@ static sattn_status run(sattn_bench_call *call)
     return sattn_gru(&args, &call->options);
 }
 
+/* Of the kernel that is being verified: what compares a row is told of nothing but the call. */
+static double sigmoid_ulp, tanh_ulp;
+
 static void compare(const sattn_attention_args *args, sattn_verify_place at,
                     sattn_verify_result *result)
 {
@@ -37,13 +40,24 @@ static void compare(const sattn_attention_args *args, sattn_verify_place at,
     const sattn_verify_gates row = {.gates_x = sattn_sample_view(&args->q, 0, 0, at.row),
                                     .gates_h = sattn_sample_view(&args->k, 0, 0, at.row),
                                     .h = sattn_sample_view(&args->v, 0, 0, at.row),
-                                    .n_hidden = args->d_v};
+                                    .n_hidden = args->d_v,
+                                    .sigmoid_ulp = sigmoid_ulp,
+                                    .tanh_ulp = tanh_ulp};
     sattn_verify_gates_row(&row, (const float *)o->data + at.row * o->stride_t, at, result);
 }
 
 static sattn_status verify(const sattn_attention_args *args, const sattn_variant *variant,
                            sattn_verify_result *result, const char **why)
 {
+    const sattn_kernel *const kernel = sattn_kernel_by_name(variant->name);
+    const sattn_kernel *const sigmoid = sattn_kernel_sibling(kernel, SATTN_OP_sigmoid);
+    const sattn_kernel *const tanh = sattn_kernel_sibling(kernel, SATTN_OP_tanh);
+    if (!sigmoid || !tanh) {
+        *why = "no sigmoid or tanh of its ISA states its error";
+        return SATTN_ERR_UNSUPPORTED;
+    }
+    sigmoid_ulp = sattn_kernel_stated_ulp(sigmoid);
+    tanh_ulp = sattn_kernel_stated_ulp(tanh);
     if (!sattn_sample_variant(args, variant, compare, result)) {
         *why = "verify: no memory";
         return SATTN_ERR_MEMORY;
