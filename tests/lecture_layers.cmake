@@ -20,11 +20,13 @@ if(SATTN_CMOCKA_LIBRARY)
     target_link_libraries(test_${name} PRIVATE simdattn_static ${SATTN_CMOCKA_LIBRARY} m)
     sattn_test(${name} COMMAND test_${name} ONE_CPU LABELS library)
   endforeach()
-  sattn_test_program(test_layer_bits test_layer_bits.c support/layer_calls.c support/layer_cases.c)
-  target_link_libraries(test_layer_bits PRIVATE sattn_test_support simdattn_static sattn_verify
-                        ${SATTN_CMOCKA_LIBRARY} m)
+  add_library(sattn_layer_support STATIC support/layer_calls.c support/layer_cases.c)
+  target_link_libraries(sattn_layer_support PUBLIC sattn_test_support)
   foreach(function IN ITEMS malloc calloc realloc aligned_alloc) # layer_calls.c counts them
-    target_link_options(test_layer_bits PRIVATE LINKER:--wrap=${function})
+    target_link_options(sattn_layer_support INTERFACE LINKER:--wrap=${function})
   endforeach()
+  sattn_test_program(test_layer_bits test_layer_bits.c)
+  target_link_libraries(test_layer_bits PRIVATE sattn_layer_support sattn_test_support simdattn_static
+                        sattn_verify ${SATTN_CMOCKA_LIBRARY} m)
   sattn_test(layer_bits COMMAND test_layer_bits ONE_CPU LABELS library)
 endif()
