@@ -10,8 +10,9 @@
  * that the same kernels give the same bits for every number of threads. A view's stride_h counts
  * only where a tensor is said to have heads.
  *
- * Everywhere n_k_valid is [batch], each in [0, n_k], or NULL for n_k: inputs from there on are
- * never read, and their weight is 0. Bounds of the errors: docs/numerics.md. */
+ * Everywhere n_k_valid is [batch], each in [0, n_k], or NULL for n_k. Inputs from there on have the
+ * weight 0, and what they hold matters to no result, but for outputs that are theirs in a
+ * self-attention. Bounds of the errors: docs/numerics.md. */
 #ifndef SIMDATTN_LAYERS_H
 #define SIMDATTN_LAYERS_H
 

@@ -5,7 +5,7 @@ add_library(sattn_lecture_support STATIC support/bounded.c support/lecture.c sup
 target_link_libraries(sattn_lecture_support PUBLIC sattn_flags sattn_test_support)
 target_compile_definitions(sattn_lecture_support PRIVATE
                            "SATTN_LECTURE_DIR=\"${CMAKE_CURRENT_SOURCE_DIR}/data/lecture\"")
-foreach(name IN ITEMS layers decoder)
+foreach(name IN ITEMS layers self_attention decoder)
   sattn_test_program(test_${name} test_${name}.c)
   target_link_libraries(test_${name} PRIVATE sattn_lecture_support sattn_test_support simdattn_static
                         sattn_verify m)
@@ -20,4 +20,13 @@ if(SATTN_CMOCKA_LIBRARY)
     target_link_libraries(test_${name} PRIVATE simdattn_static ${SATTN_CMOCKA_LIBRARY} m)
     sattn_test(${name} COMMAND test_${name} ONE_CPU LABELS library)
   endforeach()
+  add_library(sattn_layer_support STATIC support/layer_calls.c support/layer_cases.c)
+  target_link_libraries(sattn_layer_support PUBLIC sattn_test_support)
+  foreach(function IN ITEMS malloc calloc realloc aligned_alloc) # layer_calls.c counts them
+    target_link_options(sattn_layer_support INTERFACE LINKER:--wrap=${function})
+  endforeach()
+  sattn_test_program(test_layer_bits test_layer_bits.c)
+  target_link_libraries(test_layer_bits PRIVATE sattn_layer_support sattn_test_support simdattn_static
+                        sattn_verify ${SATTN_CMOCKA_LIBRARY} m)
+  sattn_test(layer_bits COMMAND test_layer_bits ONE_CPU LABELS library)
 endif()

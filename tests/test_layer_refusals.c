@@ -258,6 +258,8 @@ static void test_options(void **state)
     for (int run = 0; run < 3; ++run) {
         REFUSED(runs[run], SATTN_ERR_KERNEL, "avx9", c.options.isa = "avx9");
         REFUSED(runs[run], SATTN_ERR_ARGUMENT, "options.threads = -1", c.options.threads = -1);
+        REFUSED(runs[run], SATTN_ERR_UNSUPPORTED, "options.plan = \"fused\": weights is set",
+                (use_weights(&c), c.options.plan = "fused"));
         REFUSED(runs[run], SATTN_ERR_KERNEL, "sattn_linear_f32_mmx",
                 c.options.kernels = "sattn_linear_f32_mmx");
         REFUSED(runs[run], SATTN_ERR_WORKSPACE, "workspace_size = 64",

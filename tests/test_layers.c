@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_layers.c: the attention layers and recurrent cells against the golden values, within derived
- * bounds, with every kernel of a level; with and without weights returned; each batch entry as if
- * it were alone. */
+ * test_layers.c: general attention, the attention layer and recurrent cells against the golden
+ * values, within derived bounds, with every kernel of a level; with and without weights returned;
+ * in a batch. */
 #include "tests/support/harness.h"
 #include "tests/support/lecture.h"
 
@@ -133,106 +133,6 @@ static void test_key_value(lecture_test *test, const lecture_case *c)
     free(weights);
 }
 
-/* ---- self-attention */
-
-typedef struct self_case {
-    sattn_self_attention_args args;
-    int64_t d_x, d_q, d_v, d_o;
-} self_case;
-
-static self_case self_case_of(const lecture_case *c, int64_t n_heads)
-{
-    static const char *const names[4][2] = {
-        {"w_q", "b_q"}, {"w_k", "b_k"}, {"w_v", "b_v"}, {"w_o", "b_o"}};
-    const bool has_bias = strcmp(c->kind, "module") == 0;
-    int64_t shape[2];
-    self_case s = {.args = {.batch = BATCH, .n_heads = n_heads}};
-    sattn_linear_weights *const weights[4] = {&s.args.w_q, &s.args.w_k, &s.args.w_v, &s.args.w_o};
-    for (int i = 0; i < 4; ++i) {
-        const float *const w = lecture_floats(c, names[i][0], shape);
-        *weights[i] = lecture_weights(w, shape[0], shape[1],
-                                      has_bias ? lecture_floats(c, names[i][1], NULL) : NULL);
-    }
-    s.args.x.data = lecture_floats(c, "x", shape);
-    s.args.n_k = shape[0];
-    s.args.x.stride_t = s.d_x = shape[1];
-    s.d_q = s.args.w_q.n_out;
-    s.d_v = s.args.w_v.n_out;
-    s.d_o = s.args.w_o.n_out;
-    return s;
-}
-
-/* Weights [heads * n, n] and outputs [n, d_o]. */
-static bounded_attention self_want(const self_case *s, const float *inputs, bool causal)
-{
-    const sattn_self_attention_args *const a = &s->args;
-    const bounded_map maps[4] = {lecture_map(&a->w_q), lecture_map(&a->w_k), lecture_map(&a->w_v),
-                                 lecture_map(&a->w_o)};
-    const bounded x = bounded_given(inputs, a->n_k, s->d_x);
-    const bounded q = bounded_linear(&x, &maps[0]), k = bounded_linear(&x, &maps[1]),
-                  v = bounded_linear(&x, &maps[2]);
-    const int64_t d = s->d_q / a->n_heads, d_v = s->d_v / a->n_heads, n = a->n_k;
-    bounded_attention want = {.weights = bounded_new(a->n_heads * n, n)};
-    bounded joined = bounded_new(n, 0);
-    for (int64_t head = 0; head < a->n_heads; ++head) {
-        const bounded q_h = bounded_columns(&q, head * d, d),
-                      k_h = bounded_columns(&k, head * d, d),
-                      v_h = bounded_columns(&v, head * d_v, d_v);
-        const bounded scores = bounded_dots(&q_h, &k_h, 1 / sqrt((double)d));
-        const bounded_attention one = bounded_attend(&scores, &v_h, causal);
-        memcpy(want.weights.value + head * n * n, one.weights.value,
-               (size_t)(n * n) * sizeof(double));
-        memcpy(want.weights.error + head * n * n, one.weights.error,
-               (size_t)(n * n) * sizeof(double));
-        joined = bounded_joined(&joined, &one.outputs);
-    }
-    want.outputs = bounded_linear(&joined, &maps[3]);
-    return want;
-}
-
-static void run_self(lecture_test *test, const lecture_case *c, self_case *s, bool causal,
-                     const char *y_name, const char *weights_name)
-{
-    sattn_self_attention_args *const a = &s->args;
-    const bounded_attention want = self_want(s, a->x.data, causal);
-    const int64_t n = a->n_k, n_y = n * s->d_o, n_weights = a->n_heads * n * n;
-    float *const y = floats(n_y), *const weights = floats(n_weights);
-    a->causal = causal;
-    a->y = (sattn_mut_view){.data = y, .stride_b = n_y, .stride_t = s->d_o};
-    for (int with_weights = 0; with_weights < 2; ++with_weights) {
-        a->weights = (sattn_mut_view){.data = with_weights && weights_name ? weights : NULL,
-                                      .stride_b = n_weights,
-                                      .stride_h = n * n,
-                                      .stride_t = n};
-        if (!lecture_succeeds(test, c, sattn_self_attention(a, &test->options)))
-            break;
-        lecture_compare(test, c, y_name, &want.outputs, y);
-        expect_same(test, c, "y", y, y + n_y, n_y);
-    }
-    if (weights_name) {
-        lecture_compare(test, c, weights_name, &want.weights, weights);
-        expect_same(test, c, "weights", weights, weights + n_weights, n_weights);
-    }
-    free(y);
-    free(weights);
-}
-
-static void test_self(lecture_test *test, const lecture_case *c, int64_t n_heads)
-{
-    self_case s = self_case_of(c, n_heads);
-    run_self(test, c, &s, false, "y", "attention");
-    run_self(test, c, &s, true, "y_causal", "attention_causal");
-    int64_t n;
-    const float *const x = s.args.x.data;
-    float *const moved = floats(s.args.n_k * s.d_x);
-    const int64_t *const order = lecture_integers(c, "permutation", &n);
-    for (int64_t i = 0; i < n; ++i)
-        memcpy(moved + i * s.d_x, x + order[i] * s.d_x, (size_t)s.d_x * sizeof(float));
-    s.args.x.data = moved;
-    run_self(test, c, &s, false, "y_permuted", NULL);
-    free(moved);
-}
-
 /* ---- recurrent cells */
 
 static void test_cell(lecture_test *test, const lecture_case *c)
@@ -288,13 +188,6 @@ static void run(lecture_test *test)
     static const lecture_case key_value[] = {{"key_value", "wide", "scaled"},
                                              {"key_value", "odd", "scaled"},
                                              {"key_value", "one", "scaled"}};
-    static const struct {
-        lecture_case c;
-        int64_t n_heads;
-    } self[] = {{{"self_attention", "h1_d24", "module"}, 1},
-                {{"self_attention", "h4_d20", "module"}, 4},
-                {{"self_attention", "h4_d36", "module"}, 4},
-                {{"self_attention", "h3_unequal", "plain"}, 3}};
     static const lecture_case cells[] = {{"cells", "rnn_32", "rnn"},  {"cells", "rnn_33", "rnn"},
                                          {"cells", "rnn_127", "rnn"}, {"cells", "gru_32", "gru"},
                                          {"cells", "gru_33", "gru"},  {"cells", "gru_127", "gru"}};
@@ -302,8 +195,6 @@ static void run(lecture_test *test)
         test_general(test, &general[i]);
     for (size_t i = 0; i < sizeof key_value / sizeof key_value[0]; ++i)
         test_key_value(test, &key_value[i]);
-    for (size_t i = 0; i < sizeof self / sizeof self[0]; ++i)
-        test_self(test, &self[i].c, self[i].n_heads);
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; ++i)
         test_cell(test, &cells[i]);
 }

@@ -186,7 +186,7 @@ static sattn_status make(sattn_general_plan *plan, const sattn_general_attention
         return sattn_fail(SATTN_ERR_ARGUMENT, "args is NULL: expected arguments");
     sattn_status status = sattn_general_check_shape(args);
     if (status == SATTN_OK)
-        status = sattn_options_check(options);
+        status = sattn_layer_check_options(options, &args->weights);
     if (status == SATTN_OK)
         status = sattn_overrides_get(options, &overrides);
     if (status != SATTN_OK)

@@ -66,6 +66,17 @@ sattn_options sattn_layer_options(const sattn_options *options)
     return inner;
 }
 
+sattn_status sattn_layer_check_options(const sattn_options *options, const sattn_mut_view *weights)
+{
+    const sattn_status status = sattn_options_check(options);
+    if (status != SATTN_OK || !weights->data || !options || !options->plan ||
+        strcmp(options->plan, "fused") != 0)
+        return status;
+    return sattn_fail(SATTN_ERR_UNSUPPORTED,
+                      "options.plan = \"fused\": weights is set, which only a chain returns; "
+                      "expected \"chain\" or NULL");
+}
+
 void sattn_copy_rows(float *to, int64_t to_stride, const float *from, int64_t from_stride,
                      int64_t rows, int64_t columns)
 {

@@ -51,6 +51,9 @@ int64_t sattn_layer_product(int64_t a, int64_t b);
  * otherwise, so that threads do not change results. */
 sattn_options sattn_layer_options(const sattn_options *options);
 
+/* Options of a layer that returns these weights, if it does. */
+sattn_status sattn_layer_check_options(const sattn_options *options, const sattn_mut_view *weights);
+
 /* Copies rows of floats from one stride to another. */
 void sattn_copy_rows(float *to, int64_t to_stride, const float *from, int64_t from_stride,
                      int64_t rows, int64_t columns);

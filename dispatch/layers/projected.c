@@ -205,7 +205,7 @@ static sattn_status make(projected_plan *plan, const sattn_projected *layer,
     sattn_room room = {0};
     sattn_status status = check_shape(layer);
     if (status == SATTN_OK)
-        status = sattn_options_check(options);
+        status = sattn_layer_check_options(options, &layer->weights);
     if (status == SATTN_OK)
         status = sattn_overrides_get(options, &overrides);
     if (status != SATTN_OK)
