@@ -20,6 +20,7 @@ static sattn_work work(const sattn_attention_args *args)
 static bool open_call(sattn_bench_call *call, char *why, size_t why_size)
 {
     (void)call; /* units need no workspace */
+    (void)why;
     (void)why_size;
     return true;
 }
