@@ -102,6 +102,7 @@ void sattn_bench_call_close(sattn_bench_call *call)
     sattn_kernel_calls_free(&call->kernel_calls);
     sattn_profile_destroy(call->profile);
     free(call->packed);
+    sattn_bench_decoder_close(call->decoder);
     free(call->workspace);
     *call = (sattn_bench_call){0};
 }
@@ -131,4 +132,16 @@ sattn_window sattn_bench_call_window(void *context, int64_t calls)
     if (call->peer->failed)
         call->status = SATTN_ERR_UNSUPPORTED;
     return window;
+}
+
+sattn_window sattn_bench_call_parts(void *context, int64_t calls)
+{
+    sattn_bench_call *const call = context;
+    sattn_bench_decoder *const decoder = call->decoder;
+    for (int part = 0; part < SATTN_DECODER_PARTS; ++part)
+        decoder->part_ns[part] = 0;
+    const sattn_window start = sattn_window_begin_with(call->options.threads);
+    for (int64_t i = 0; i < calls; ++i)
+        sattn_bench_decoder_parts(decoder, call->workspace);
+    return sattn_window_end(start);
 }

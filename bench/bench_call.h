@@ -7,6 +7,7 @@
 
 #include "bench/bench_peers.h"
 #include "bench/measure/crew.h"
+#include "bench/ops/decoder.h"
 #include "bench/ops/kernel_calls.h"
 #include "bench/ops/ops.h"
 
@@ -25,8 +26,9 @@ typedef struct sattn_bench_call {
     sattn_pointers pointers;
     sattn_kernel_calls kernel_calls;
     sattn_profile *profile; /* made for its calls that have one in use, or NULL */
-    unsigned char *packed; /* weights of every set, packed_size bytes each; NULL: not packed */
+    unsigned char *packed;  /* weights of every set, packed_size bytes each; NULL: not packed */
     size_t packed_size;
+    sattn_bench_decoder *decoder; /* of op `decoder`, or NULL */
     void *workspace;
     size_t workspace_size;
     int64_t *cursor;       /* next set; shared by all that walk over the sets */
@@ -78,5 +80,8 @@ void sattn_bench_call_run(void *call);
 /* So many calls of a peer on the next sets. The signature is that of a candidate that runs itself.
  */
 sattn_window sattn_bench_call_window(void *call, int64_t calls);
+
+/* The same of a decoder's step, part by part: the time of each is left in call->decoder. */
+sattn_window sattn_bench_call_parts(void *call, int64_t calls);
 
 #endif

@@ -49,6 +49,9 @@ bool sattn_bench_choice(const sattn_bench_op *op, const sattn_shape *shape,
                         char kernels[SATTN_RECIPE_TEXT])
 {
     sattn_plan plan;
+    *kernels = '\0';
+    if (op->task->is_layer) /* has one for each part */
+        return false;
     if (op->task->takes != SATTN_SHAPE_ATTENTION) {
         const sattn_kernel *const kernel = kernel_of(op, shape, args, options);
         snprintf(kernels, SATTN_RECIPE_TEXT, "%s", kernel ? kernel->name : "");

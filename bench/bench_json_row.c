@@ -42,6 +42,10 @@ static void add_sizes(json_t *entry, const sattn_bench_job *job)
     json_object_set_new(entry, "simdattn_alibi", json_boolean(s->has_alibi));
     json_object_set_new(entry, "simdattn_sinks", json_boolean(s->has_sinks));
     json_object_set_new(entry, "simdattn_packed", json_boolean(s->is_packed));
+    if (s->kind == SATTN_SHAPE_DECODER)
+        json_object_set_new(entry, "simdattn_words", json_integer(SATTN_SHAPE_WORDS));
+    if (s->kind == SATTN_SHAPE_SELF)
+        json_object_set_new(entry, "simdattn_heads", json_integer(s->n_heads));
     sattn_result_text(entry, "simdattn_phase", phase);
 }
 
@@ -146,6 +150,8 @@ static void add_speedup(json_t *entry, const char *key, const sattn_stat *speedu
 static void add_work(json_t *entry, const sattn_bench_row *row)
 {
     const double ns = row->measured.time_ns.median;
+    if (row->variant->part)
+        return; /* it is not counted */
     if (row->whole.elements > 0) {
         sattn_result_number(entry, "simdattn_elements", row->whole.elements, not_measured);
         sattn_result_number(entry, "simdattn_ns_per_element", ns / row->work.elements,
@@ -188,6 +194,10 @@ void sattn_bench_add_measured(json_t *entry, const sattn_bench_row *row)
         add_stat(entry, "simdattn_over_fused", &row->over_fused, 1);
     if (row->over_kernel_ns.n > 0)
         add_stat(entry, "simdattn_over_kernel_ns", &row->over_kernel_ns, 1);
+    if (row->variant->part)
+        sattn_result_text(entry, "simdattn_part_of_step", row->variant->part);
+    if (row->of_step.n > 0)
+        add_stat(entry, "simdattn_of_step", &row->of_step, 1);
     if (row->over_one_thread.n > 0)
         add_stat(entry, "simdattn_over_one_thread", &row->over_one_thread, 1);
     if (row->slowdown.n > 0)

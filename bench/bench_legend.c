@@ -8,7 +8,7 @@
 
 /* What of the tables needs an explanation. */
 typedef struct table_facts {
-    bool any, part, data, kernels, calls, chain, fused, one_thread, peer,
+    bool any, part, data, kernels, calls, chain, fused, one_thread, peer, step,
         limits[SATTN_LIMIT_COPY + 1];
 } table_facts;
 
@@ -20,7 +20,9 @@ static void note_row(table_facts *facts, const sattn_bench_job *job, const sattn
     facts->one_thread = facts->one_thread || row->over_one_thread.n > 0;
     facts->peer = facts->peer || row->peer;
     facts->fused = facts->fused || row->over_fused.n > 0;
-    facts->kernels = facts->kernels || row->variant->way == SATTN_WAY_NONE;
+    facts->kernels = facts->kernels ||
+                     (row->variant->way == SATTN_WAY_NONE && !row->variant->op->task->is_layer);
+    facts->step = facts->step || row->variant->part;
     facts->calls = facts->calls || row->variant->way != SATTN_WAY_NONE;
     facts->chain = facts->chain || strcmp(row->variant->op->name, "chain") == 0;
     if (row->bounded)
@@ -102,6 +104,13 @@ void sattn_bench_print_legend(const sattn_bench_jobs *list)
         fputs("vs scalar   speed-up over strict scalar code\n"
               "vs autovec  speed-up over the same plain C, vectorized by the compiler for the same "
               "ISA\n",
+              stdout);
+    if (facts.step)
+        fputs("step        a decoder's step, then its parts, which run one after the other with a "
+              "clock\n"
+              "            between them, in the same rounds; percent of the step, by ratios within "
+              "rounds.\n"
+              "            rest: what they leave, the checks of the call\n",
               stdout);
     print_error_units(list);
     if (facts.chain)

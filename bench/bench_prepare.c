@@ -122,6 +122,10 @@ static void note_kernels(sattn_bench_row *row, const sattn_bench_call *call)
                  n == 1 ? "" : "s");
         return;
     }
+    if (call->task->name) {
+        call->task->name(call, row->kernels, sizeof row->kernels);
+        return;
+    }
     (void)sattn_bench_choice(row->variant->op, &call->workload->shape, &call->args, &call->options,
                              row->kernels);
 }
@@ -142,8 +146,10 @@ void sattn_bench_prepare(sattn_bench_row *row, const sattn_bench_request *reques
         !sattn_bench_call_open(call, &own, row->why, sizeof row->why))
         return;
     note_kernels(row, call);
-    row->work = call->task->work(&args);
-    row->whole = call->task->work(&workload->args);
+    if (!row->variant->part) { /* the work of a part is not counted */
+        row->work = call->task->work(&args);
+        row->whole = call->task->work(&workload->args);
+    }
     poison_output(workload, call->task);
     *request->cursor = 0;
     sattn_bench_call_run(call);

@@ -97,6 +97,18 @@ static sattn_stat slowdown(const sattn_bench_job *job, const sattn_bench_row *ro
     return sattn_stat_of(NULL, 0);
 }
 
+/* The whole step of a part. */
+static const sattn_bench_row *step_of(const sattn_bench_job *job, const sattn_bench_row *row)
+{
+    for (size_t r = 0; r < job->n_rows && row->variant->part; ++r) {
+        const sattn_bench_row *const other = &job->rows[r];
+        if (!other->variant->part && other->variant->needs == row->variant->needs &&
+            is_beside(row, other))
+            return other;
+    }
+    return NULL;
+}
+
 void sattn_bench_set_ratios(sattn_bench_job *job)
 {
     for (size_t r = 0; r < job->n_rows; ++r) {
@@ -110,6 +122,9 @@ void sattn_bench_set_ratios(sattn_bench_job *job)
         const sattn_bench_row *const kernel = kernel_of(job, row);
         if (kernel)
             row->over_kernel_ns = sattn_measure_difference(&row->measured, &kernel->measured);
+        const sattn_bench_row *const step = step_of(job, row);
+        if (step)
+            row->of_step = sattn_measure_ratio(&step->measured, &row->measured);
         row->over_one_thread = speedup(row, one_thread_of(job, row));
         row->peer = peer_of(job, row);
         row->over_peer = speedup(row, row->peer);

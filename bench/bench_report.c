@@ -7,6 +7,7 @@
 #include "bench/bench_choice.h"
 #include "bench/bench_list.h"
 #include "bench/bench_run.h"
+#include "bench/bench_split.h"
 #include "bench/table.h"
 
 #include <math.h>
@@ -50,12 +51,12 @@ typedef struct extra_columns {
     bool threads;    /* some row has several threads */
     bool one_thread; /* and stands beside the same on one */
     bool peer;       /* some row stands beside a peer */
-    bool calls;      /* rows are ways to make a call: no kernels to be compared */
+    bool calls;      /* rows are ways to make a call, or layers: no kernels to be compared */
 } extra_columns;
 
 static extra_columns extra_of(const sattn_bench_job *job)
 {
-    extra_columns extra = {.calls = job->task->is_bare};
+    extra_columns extra = {.calls = job->task->is_bare || job->task->is_layer};
     for (size_t r = 0; r < job->n_rows; ++r) {
         extra.fused = extra.fused || job->rows[r].over_fused.n > 0;
         extra.threads = extra.threads || job->rows[r].threads > 1;
@@ -80,7 +81,7 @@ static void make_columns(const sattn_bench_job *job, sattn_table_column columns[
         {"of bound", 10, true},
         {extra.one_thread ? "vs t1" : "", 0, true},
         {many ? "slowdown" : "", 0, true},
-        {extra.calls ? "over kernel" : "", 0, true},
+        {job->task->is_bare ? "over kernel" : "", 0, true},
         {extra.fused ? "vs fused" : "", 0, true},
         {extra.peer ? "vs best peer" : "", 0, false},
         {extra.calls ? "" : "vs scalar", extra.calls ? 0 : 9, true},
@@ -180,7 +181,7 @@ static void add_measured(sattn_table *table, const sattn_bench_job *job, const s
     }
     if (job->task->is_bare) {
         add_over_kernel(table, row);
-    } else {
+    } else if (!job->task->is_layer) {
         format_factor(&row->over_scalar, text, sizeof text);
         sattn_table_set(table, COLUMN_SCALAR, "%s", text);
         format_factor(&row->over_autovec, text, sizeof text);
@@ -234,7 +235,7 @@ void sattn_bench_print_job(const sattn_bench_job *job)
     sattn_table_init(&table, columns, N_COLUMNS);
     for (size_t r = 0; r < job->n_rows; ++r) {
         const sattn_bench_row *const row = &job->rows[r];
-        if (row->state != SATTN_ROW_MEASURED || !sattn_table_add_row(&table))
+        if (row->state != SATTN_ROW_MEASURED || row->variant->part || !sattn_table_add_row(&table))
             continue;
         if (strcmp(row->variant->name, last) != 0) /* its other data and threads stand below */
             sattn_table_set(&table, COLUMN_KERNEL, "%c %s", row->chosen ? '*' : ' ',
@@ -244,6 +245,7 @@ void sattn_bench_print_job(const sattn_bench_job *job)
     }
     sattn_table_print(&table, stdout, true, 0);
     sattn_table_free(&table);
+    sattn_bench_print_split(job);
     for (size_t r = 0; r < job->n_rows; ++r)
         if (job->rows[r].state == SATTN_ROW_FAILED)
             printf("%c %s  FAILED\n  %s\n", job->rows[r].chosen ? '*' : ' ',

@@ -26,8 +26,8 @@ static bool kernel_named(const sattn_bench_options *options, const sattn_bench_o
     return false;
 }
 
-/* Without --op: the ops of --kernel, else all in preset full, else fused; an array or a part of a
- * layer that is asked for by name brings its own. */
+/* Without --op: the ops of --kernel, else all in preset full, else fused, beside which preset
+ * lecture has the scores alone; a layer, a part of one or an array brings its own. */
 static bool op_wanted(const sattn_bench_options *options, const sattn_bench_op *op)
 {
     if (options->ops.count)
@@ -35,6 +35,8 @@ static bool op_wanted(const sattn_bench_options *options, const sattn_bench_op *
     if (options->kernels.count)
         return kernel_named(options, op);
     if (options->preset == SATTN_PRESET_FULL || op->task->takes != SATTN_SHAPE_ATTENTION)
+        return true;
+    if (options->preset == SATTN_PRESET_LECTURE && strcmp(op->name, "qk") == 0)
         return true;
     return strcmp(op->name, sattn_op_name(SATTN_OP_fused)) == 0;
 }
@@ -90,7 +92,7 @@ void sattn_bench_add_row(sattn_bench_job *job, const sattn_variant *variant, siz
     row->is_ranked = is_ranked(job, variant);
     row->over_scalar = row->over_autovec = sattn_stat_of(NULL, 0);
     row->over_fused = row->over_one_thread = row->slowdown = sattn_stat_of(NULL, 0);
-    row->over_peer = row->over_kernel_ns = sattn_stat_of(NULL, 0);
+    row->over_peer = row->over_kernel_ns = row->of_step = sattn_stat_of(NULL, 0);
     ++job->n_rows;
 }
 
@@ -196,11 +198,12 @@ static bool shape_wanted(const sattn_bench_options *options, const sattn_bench_t
     return false;
 }
 
-/* Arrays and parts of layers come only with --op, --kernel, --shape or preset full. */
+/* Arrays, layers and their parts come only with --op, --kernel, --shape, preset lecture or full. */
 static bool task_wanted(const sattn_bench_options *options, const sattn_bench_task *task)
 {
     const bool by_name = options->ops.count || options->kernels.count || options->shapes.count;
-    return by_name || task->takes == SATTN_SHAPE_ATTENTION || options->preset == SATTN_PRESET_FULL;
+    return by_name || task->takes == SATTN_SHAPE_ATTENTION ||
+           options->preset == SATTN_PRESET_FULL || options->preset == SATTN_PRESET_LECTURE;
 }
 
 /* Adds the job, unless no row is wanted; false: no memory. */
@@ -236,8 +239,8 @@ static bool add_task(const sattn_bench_options *options, sattn_features usable,
     for (size_t s = 0; s < n_shapes; ++s)
         for (int c = 0; c < 2; ++c) {
             const sattn_phase phase = sattn_bench_phase(&shapes[s]);
-            const bool may_be_cold =
-                (phase != SATTN_PHASE_PREFILL || task->memory_always) && !task->is_bare;
+            const bool may_be_cold = (phase != SATTN_PHASE_PREFILL || task->memory_always) &&
+                                     !task->is_bare && !task->is_layer;
             if (!shape_wanted(options, task, &shapes[s]) ||
                 !(options->cache & (unsigned)states[c]) ||
                 (states[c] == SATTN_COLD && (!may_be_cold || options->preset == SATTN_PRESET_DATA)))

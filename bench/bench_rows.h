@@ -55,6 +55,7 @@ typedef struct sattn_bench_row {
     sattn_stat over_scalar, over_autovec;
     sattn_stat over_fused;                 /* of a chain: over the fused kernel of its level */
     sattn_stat over_kernel_ns;             /* of op call: time beyond that of the kernels alone */
+    sattn_stat of_step;                    /* of a part of a decoder's step: its share of it */
     sattn_stat over_one_thread;            /* of several threads: over the same variant on one */
     const struct sattn_bench_row *autovec; /* the row of over_autovec, or NULL */
     sattn_stat over_peer;                  /* over the fastest peer of the same level */

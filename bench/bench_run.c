@@ -27,9 +27,12 @@ typedef struct job_run {
     int64_t begin_ns, cursor;
     sattn_bench_call *calls; /* [n_rows] */
     sattn_bounds bounds;
-    sattn_measure_candidate *candidates; /* of the rows that are ready */
-    sattn_measure_result *results;
+    sattn_measure_candidate
+        *candidates;               /* of the rows that are ready; all parts of a step are one */
+    sattn_measure_result *results; /* [n_candidates] */
+    size_t n_candidates;
     sattn_bench_row **ready;
+    size_t *candidate_of; /* [n_ready] */
     size_t n_ready;
 } job_run;
 
@@ -93,20 +96,50 @@ static void prepare_window(void *context)
     sattn_crew_gather(call->crew, call->options.threads);
 }
 
+/* Of a part of a step, the row before it that is measured with it; else NULL. */
+static const sattn_bench_row *measured_with(const job_run *run, size_t ready)
+{
+    const sattn_bench_row *const row = run->ready[ready];
+    for (size_t r = 0; r < ready && row->variant->part; ++r) {
+        const sattn_bench_row *const other = run->ready[r];
+        if (other->variant->part && other->variant->needs == row->variant->needs &&
+            other->threads == row->threads)
+            return other;
+    }
+    return NULL;
+}
+
+static void add_candidate(job_run *run, const sattn_bench_row *row)
+{
+    sattn_measure_candidate *const candidate = &run->candidates[run->n_candidates++];
+    sattn_bench_call *const call = &run->calls[row - run->job->rows];
+    *candidate =
+        (sattn_measure_candidate){.name = row->name,
+                                  .call = sattn_bench_call_run,
+                                  .run = row->variant->peer ? sattn_bench_call_window : NULL,
+                                  .prepare = prepare_window,
+                                  .context = call,
+                                  .threads = row->threads};
+    if (row->variant->part) {
+        candidate->run = sattn_bench_call_parts;
+        candidate->part_ns = call->decoder->part_ns;
+        candidate->n_parts = SATTN_DECODER_PARTS;
+    } else if (!row->variant->peer) { /* a peer is compared with us, not with what bounds it */
+        sattn_bounds_work(&run->bounds, row, candidate->work);
+    }
+}
+
 static void add_candidates(job_run *run)
 {
     for (size_t r = 0; r < run->n_ready; ++r) {
-        const sattn_bench_row *const row = run->ready[r];
-        sattn_measure_candidate *const candidate = &run->candidates[r];
-        *candidate =
-            (sattn_measure_candidate){.name = row->name,
-                                      .call = sattn_bench_call_run,
-                                      .run = row->variant->peer ? sattn_bench_call_window : NULL,
-                                      .prepare = prepare_window,
-                                      .context = &run->calls[row - run->job->rows],
-                                      .threads = row->threads};
-        if (!row->variant->peer) /* a peer is compared with us, not with what bounds it */
-            sattn_bounds_work(&run->bounds, row, candidate->work);
+        const sattn_bench_row *const other = measured_with(run, r);
+        for (size_t o = 0; o < r && other; ++o)
+            if (run->ready[o] == other)
+                run->candidate_of[r] = run->candidate_of[o];
+        if (other)
+            continue;
+        run->candidate_of[r] = run->n_candidates;
+        add_candidate(run, run->ready[r]);
     }
 }
 
@@ -151,19 +184,32 @@ static void take_result(const job_run *run, sattn_bench_row *row,
         row->bound = row->kinds[row->measured.bound];
 }
 
+/* Each row gets a result of its own. */
 static void take_results(job_run *run)
 {
-    for (size_t r = 0; r < run->n_ready; ++r)
-        take_result(run, run->ready[r], &run->results[r]);
+    for (size_t r = 0; r < run->n_ready; ++r) {
+        sattn_bench_row *const row = run->ready[r];
+        sattn_measure_result *const result = &run->results[run->candidate_of[r]];
+        sattn_measure_result of_part;
+        if (!row->variant->part) {
+            take_result(run, row, result);
+            *result = (sattn_measure_result){0};
+        } else if (sattn_measure_part(result, row->variant->part_number, &of_part)) {
+            take_result(run, row, &of_part);
+        } else {
+            snprintf(run->job->error, sizeof run->job->error, "out of memory");
+        }
+    }
+    sattn_measure_free(run->results, run->n_candidates);
     sattn_bench_set_ratios(run->job);
 }
 
 /* Seconds for the rounds. */
 static double budget(const job_run *run)
 {
-    const double least = 0.05 * (double)run->n_ready;
+    const double least = 0.05 * (double)run->n_candidates;
     if (run->setting->seconds > 0)
-        return run->setting->seconds * (double)run->n_ready;
+        return run->setting->seconds * (double)run->n_candidates;
     const double left = run->setting->job_seconds - (double)(sattn_now_ns() - run->begin_ns) * 1e-9;
     return left > least ? left : least;
 }
@@ -181,7 +227,7 @@ static void measure(job_run *run)
     }
     add_candidates(run);
     const sattn_measure_plan plan = {.candidates = run->candidates,
-                                     .n_candidates = run->n_ready,
+                                     .n_candidates = run->n_candidates,
                                      .references = run->bounds.references,
                                      .n_references = run->bounds.count};
     const sattn_measure_options options = {.budget_s = budget(run),
@@ -207,7 +253,9 @@ static bool allocate(job_run *run)
     run->candidates = calloc(n_rows, sizeof *run->candidates);
     run->results = calloc(n_rows, sizeof *run->results);
     run->ready = calloc(n_rows, sizeof *run->ready);
-    return run->workloads && run->calls && run->candidates && run->results && run->ready;
+    run->candidate_of = calloc(n_rows, sizeof *run->candidate_of);
+    return run->workloads && run->calls && run->candidates && run->results && run->ready &&
+           run->candidate_of;
 }
 
 static void free_all(job_run *run)
@@ -222,6 +270,7 @@ static void free_all(job_run *run)
     free(run->candidates);
     free(run->results);
     free(run->ready);
+    free(run->candidate_of);
 }
 
 static void start_peers(const sattn_bench_job *job, const sattn_bench_setting *setting)

@@ -117,7 +117,9 @@ static const struct {
     [SATTN_SHAPE_ALIGNMENT] = {"an alignment", "--n-q, --n-k and --d", "additive"},
     [SATTN_SHAPE_MAP] = {"a linear map", "--n-q (rows), --n-k (outputs) and --d (inputs)",
                          "linear"},
-    [SATTN_SHAPE_GATES] = {"gated units", "their number, as --n 512", "gru"}};
+    [SATTN_SHAPE_GATES] = {"gated units", "their number, as --n 512", "gru"},
+    [SATTN_SHAPE_DECODER] = {"a decoder", "nothing here", "none, but all of its parts"},
+    [SATTN_SHAPE_SELF] = {"a self-attention layer", "nothing here", "none, but all of its parts"}};
 
 /* "<word><why>--op exp takes an array, given by ..." */
 static bool complain_kind(const char *word, const char *why, sattn_op op)

@@ -6,17 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#define QUICK  SATTN_PRESET_QUICK
-#define MODELS SATTN_PRESET_MODELS
-#define DECODE SATTN_PRESET_DECODE
-#define REAL   SATTN_PRESET_REAL
-#define DATA   SATTN_PRESET_DATA
-#define STEPS  SATTN_PRESET_STEPS
-#define LINES  SATTN_PRESET_LINES
-#define ARRAYS SATTN_PRESET_ARRAYS
-#define LIMITS SATTN_PRESET_LIMITS
-#define CALLS  SATTN_PRESET_CALLS
-#define LAYERS SATTN_PRESET_LAYERS
+#define QUICK   SATTN_PRESET_QUICK
+#define MODELS  SATTN_PRESET_MODELS
+#define DECODE  SATTN_PRESET_DECODE
+#define REAL    SATTN_PRESET_REAL
+#define DATA    SATTN_PRESET_DATA
+#define STEPS   SATTN_PRESET_STEPS
+#define LINES   SATTN_PRESET_LINES
+#define ARRAYS  SATTN_PRESET_ARRAYS
+#define LIMITS  SATTN_PRESET_LIMITS
+#define CALLS   SATTN_PRESET_CALLS
+#define LAYERS  SATTN_PRESET_LAYERS
+#define LECTURE SATTN_PRESET_LECTURE
 
 #define SIZES(b, hq, hkv, tq, tk, depth, depth_v)                                                  \
     .batch = b, .n_q_heads = hq, .n_kv_heads = hkv, .n_q = tq, .n_k = tk, .d = depth,              \
@@ -29,6 +30,9 @@
 #define MAP(rows, outputs, inputs)        SIZES(1, 1, 1, rows, outputs, inputs, 1), .kind = SATTN_SHAPE_MAP
 #define PACKED_MAP(rows, outputs, inputs) MAP(rows, outputs, inputs), .is_packed = true
 #define GATES(rows, units)                SIZES(1, 1, 1, rows, rows, 3 * (units), units), .kind = SATTN_SHAPE_GATES
+#define DECODER(states, units)            SIZES(1, 1, 1, 1, states, units, units), .kind = SATTN_SHAPE_DECODER
+#define SELF_LAYER(inputs, features, heads)                                                        \
+    SIZES(1, 1, 1, inputs, inputs, features, features), .n_heads = heads, .kind = SATTN_SHAPE_SELF
 /* Sizes of the tree's own files; those of other files are taken from them. */
 #define REAL_LAYER(number)                                                                         \
     .batch = 5, .n_q_heads = 12, .n_kv_heads = 12, .n_q = 247, .n_k = 247, .d = 32, .d_v = 32,     \
@@ -66,8 +70,9 @@ unsigned sattn_preset_by_name(const char *name)
     static const struct {
         const char *name;
         sattn_preset preset;
-    } presets[] = {{"quick", QUICK}, {"models", MODELS}, {"decode", DECODE},         {"real", REAL},
-                   {"data", DATA},   {"limits", LIMITS}, {"full", SATTN_PRESET_FULL}};
+    } presets[] = {
+        {"quick", QUICK}, {"models", MODELS}, {"decode", DECODE},   {"real", REAL},
+        {"data", DATA},   {"limits", LIMITS}, {"lecture", LECTURE}, {"full", SATTN_PRESET_FULL}};
     for (size_t p = 0; p < sizeof presets / sizeof presets[0]; ++p)
         if (strcmp(presets[p].name, name) == 0)
             return presets[p].preset;
@@ -76,7 +81,22 @@ unsigned sattn_preset_by_name(const char *name)
 
 const char *sattn_preset_names(void)
 {
-    return "quick, models, decode, real, data, limits, full";
+    return "quick, models, decode, real, data, limits, lecture, full";
+}
+
+/* Each map has d inputs. Of a decoder: W and U, three gates of the embedding and the context, of
+ * the state, a row for each word, and v. */
+int64_t sattn_shape_weights(const sattn_shape *shape)
+{
+    const int64_t d = shape->d;
+    switch (shape->kind) {
+    case SATTN_SHAPE_DECODER:
+        return (2 * d + 2 * 3 * d + 3 * d + SATTN_SHAPE_WORDS + 1) * d;
+    case SATTN_SHAPE_SELF:
+        return 4 * d * d;
+    default:
+        return 0;
+    }
 }
 
 static void describe_attention(const sattn_shape *shape, char *text, size_t size)
@@ -128,6 +148,14 @@ void sattn_shape_describe(const sattn_shape *shape, char *text, size_t size)
         break;
     case SATTN_SHAPE_GATES:
         snprintf(text, size, "rows=%lld units=%lld", n_q, (long long)shape->d_v);
+        break;
+    case SATTN_SHAPE_DECODER:
+        snprintf(text, size, "T=%lld states of %lld, GRU of %lld units, %d words", n_k, d, d,
+                 SATTN_SHAPE_WORDS);
+        break;
+    case SATTN_SHAPE_SELF:
+        snprintf(text, size, "T=%lld D=%lld H=%lld%s", n_k, d, (long long)shape->n_heads,
+                 shape->causal ? " causal" : "");
         break;
     }
 }

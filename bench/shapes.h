@@ -20,6 +20,7 @@ typedef enum sattn_preset {
     SATTN_PRESET_DECODE = 4,
     SATTN_PRESET_REAL = 8,
     SATTN_PRESET_DATA = 16, /* run on every kind of data of bench_data.h */
+    SATTN_PRESET_LECTURE = 2048,
     /* No names of the command line, but what an op is run on if no preset is asked for: */
     SATTN_PRESET_STEPS = 32,    /* qk, softmax, av, chain */
     SATTN_PRESET_LINES = 64,    /* softmax besides */
@@ -27,7 +28,7 @@ typedef enum sattn_preset {
     SATTN_PRESET_LIMITS = 256,  /* only for goals.c, which says what is run on them */
     SATTN_PRESET_CALLS = 512,   /* call */
     SATTN_PRESET_LAYERS = 1024, /* additive, linear, gru */
-    SATTN_PRESET_FULL = 2047,   /* every shape, with every op but call, which keeps to its own */
+    SATTN_PRESET_FULL = 4095,   /* every shape, with every op but call, which keeps to its own */
 } sattn_preset;
 
 /* What a shape is a call of. */
@@ -37,7 +38,12 @@ typedef enum sattn_shape_kind {
     SATTN_SHAPE_ALIGNMENT, /* additive: n_q decoder states, n_k encoder states, d = d_v features */
     SATTN_SHAPE_MAP,       /* linear: n_q rows, n_k outputs, d inputs; d_v is 1 */
     SATTN_SHAPE_GATES,     /* gru: n_q = n_k rows of d_v units, d = 3 d_v */
+    SATTN_SHAPE_DECODER,   /* a step over n_k encoder states; all that it has is d = d_v wide */
+    SATTN_SHAPE_SELF,      /* a self-attention layer over n_q = n_k inputs of d = d_v features */
 } sattn_shape_kind;
+
+/* Words of a decoder: those of Xu et al. (2015). */
+enum { SATTN_SHAPE_WORDS = 10000 };
 
 /* What a mask of the shape holds. */
 typedef enum sattn_mask_content {
@@ -72,11 +78,15 @@ typedef struct sattn_shape {
     bool has_sinks;      /* one per query head */
     bool is_interleaved; /* tensors are [batch, rows, heads, features], not heads before rows */
     bool is_packed;      /* a map's weights are packed */
+    int64_t n_heads;     /* that a self-attention layer cuts its features into */
     sattn_shape_kind kind;
 } sattn_shape;
 
 const sattn_shape *sattn_shapes(size_t *count);
 const sattn_shape *sattn_shape_by_name(const char *name); /* NULL: no such shape */
+
+/* Numbers that a layer's weights are; 0 of all other kinds. */
+int64_t sattn_shape_weights(const sattn_shape *shape);
 
 /* 0: no such preset. */
 unsigned sattn_preset_by_name(const char *name);
@@ -84,8 +94,9 @@ unsigned sattn_preset_by_name(const char *name);
 const char *sattn_preset_names(void);
 
 /* "n=4096" for an array, "rows=1 outputs=1536 inputs=512 packed" for a map, "B=1 Tq=1 Tk=1000
- * D=512" for an alignment, "rows=1 units=512" for gates, else "B=1 Hq=16 Hkv=16 Tq=384 Tk=384 D=64
- * causal ..." */
+ * D=512" for an alignment, "rows=1 units=512" for gates, "T=1000 states of 512, GRU of 512 units,
+ * 10000 words" for a decoder, "T=512 D=768 H=12 causal" for a self-attention layer, else "B=1 Hq=16
+ * Hkv=16 Tq=384 Tk=384 D=64 causal ..." */
 void sattn_shape_describe(const sattn_shape *shape, char *text, size_t size);
 
 #endif

@@ -44,13 +44,14 @@ static char *allocate_arena(sattn_workload *w, size_t size, bool is_shared)
     return sattn_shared_open(&w->shared, size) ? w->shared.base : NULL;
 }
 
-/* Bytes of each tensor, in the order of sattn_tensor; 0 for those that are not wanted. */
+/* Bytes of each tensor, in the order of sattn_workload_tensor; 0 for those that are not wanted. */
 static void size_tensors(const sattn_shape *s, unsigned tensors, size_t bytes[SATTN_TENSORS])
 {
-    const int64_t heads[SATTN_TENSORS] = {s->n_q_heads, s->n_kv_heads, s->n_kv_heads,
-                                          s->n_q_heads, s->n_q_heads,  s->n_q_heads};
-    const int64_t rows[SATTN_TENSORS] = {s->n_q, s->n_k, s->n_k, s->n_q, s->n_q, s->n_q};
-    const int64_t features[SATTN_TENSORS] = {s->d, s->d, s->d_v, s->n_k, s->n_k, s->d_v};
+    const int64_t heads[SATTN_TENSORS] = {
+        s->n_q_heads, s->n_kv_heads, s->n_kv_heads, s->n_q_heads, s->n_q_heads, s->n_q_heads, 1};
+    const int64_t rows[SATTN_TENSORS] = {s->n_q, s->n_k, s->n_k, s->n_q, s->n_q, s->n_q, 1};
+    const int64_t features[SATTN_TENSORS] = {
+        s->d, s->d, s->d_v, s->n_k, s->n_k, s->d_v, sattn_shape_weights(s)};
     for (int t = 0; t < SATTN_TENSORS; ++t)
         bytes[t] = tensors >> t & 1 ? (size_t)s->batch * (size_t)heads[t] * (size_t)rows[t] *
                                           (size_t)features[t] * sizeof(float)
@@ -267,7 +268,7 @@ void *sattn_workload_piece(const sattn_workload *workload, int64_t set, unsigned
     return workload->arena + (size_t)set * workload->set_bytes + workload->at[first];
 }
 
-static void *tensor_of(const sattn_workload *w, int64_t set, sattn_tensor tensor)
+static void *tensor_of(const sattn_workload *w, int64_t set, sattn_workload_tensor tensor)
 {
     size_t bytes;
     return sattn_workload_piece(w, set, tensor, &bytes);

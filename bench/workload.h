@@ -19,16 +19,17 @@
 #include <stdint.h>
 
 /* Tensors that a task reads or writes; a set holds these and no others, in this order. */
-typedef enum sattn_tensor {
+typedef enum sattn_workload_tensor {
     SATTN_TENSOR_Q = 1,
     SATTN_TENSOR_K = 2,
     SATTN_TENSOR_V = 4,
     SATTN_TENSOR_SCORES_IN = 8,
-    SATTN_TENSOR_SCORES = 16, /* written */
-    SATTN_TENSOR_O = 32,      /* written */
-} sattn_tensor;
+    SATTN_TENSOR_SCORES = 16,  /* written */
+    SATTN_TENSOR_O = 32,       /* written */
+    SATTN_TENSOR_WEIGHTS = 64, /* of a layer; no argument of an attention */
+} sattn_workload_tensor;
 
-enum { SATTN_TENSORS = 6 };
+enum { SATTN_TENSORS = 7 };
 
 /* What SCORES_IN holds. Scores and weights are computed once, by the library's own steps. */
 typedef enum sattn_scores_in {
@@ -40,7 +41,7 @@ typedef enum sattn_scores_in {
 typedef struct sattn_workload_request {
     const sattn_shape *shape;
     const sattn_data *data;
-    unsigned tensors; /* set of sattn_tensor */
+    unsigned tensors; /* set of sattn_workload_tensor */
     sattn_scores_in scores_in;
     double spread;       /* standard deviation of SATTN_IN_NUMBERS */
     const char *dataset; /* directory of captured tensors */

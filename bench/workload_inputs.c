@@ -14,6 +14,7 @@ enum {
     SEED = 2026,
     STREAM_NUMBERS = 100, /* of the generator in inputs.h, which uses the first few itself */
     STREAM_SINKS,
+    STREAM_WEIGHTS,
 };
 
 static sattn_input_shape sizes_of(const sattn_shape *s)
@@ -116,7 +117,7 @@ static bool open_source(source_tensors *source, const sattn_workload *w, sattn_i
 }
 
 /* A dense tensor into its place in set 0, whatever that one's strides are. */
-static void copy_into(const sattn_workload *w, sattn_tensor tensor, const sattn_view *to,
+static void copy_into(const sattn_workload *w, sattn_workload_tensor tensor, const sattn_view *to,
                       const float *from, int64_t n_heads, int64_t n_rows, int64_t width)
 {
     size_t bytes;
@@ -157,6 +158,16 @@ static sattn_status make_scores(const sattn_workload *w, const source_tensors *s
     return sattn_softmax(&args, NULL);
 }
 
+/* So large that a map of numbers of size 1 makes numbers of size 1. */
+static void make_weights(const sattn_workload *w)
+{
+    size_t bytes;
+    float *const weights = sattn_workload_piece(w, 0, SATTN_TENSOR_WEIGHTS, &bytes);
+    const float size = 1.0f / sqrtf((float)w->shape.d);
+    for (size_t i = 0; i < bytes / sizeof *weights; ++i)
+        weights[i] = size * sattn_random_normal(SEED, STREAM_WEIGHTS, i);
+}
+
 static void make_numbers(const sattn_workload *w, double spread)
 {
     size_t bytes;
@@ -179,6 +190,7 @@ bool sattn_workload_fill(const sattn_workload *workload, const sattn_workload_re
         return false;
     }
     copy_tensors(workload, &source);
+    make_weights(workload);
     bool good = true;
     if (request->tensors & SATTN_TENSOR_SCORES_IN) {
         good = make_scores(workload, &source, request->scores_in) == SATTN_OK;

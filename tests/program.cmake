@@ -110,6 +110,58 @@ run(CODE 0 MATCHES "tanh, array-4m" "qk, vit-b16-197" "av, one-key" "additive, a
 run(CODE 0 MATCHES "slowdown" "denormal" ARGS bench --preset data --isa scalar --op av --seconds 0.01
     --benchmark_filter=square-512-d64)
 
+# ---- the lecture: decoders with all parts of their step, layers, scores of both kinds
+run(CODE 0 MATCHES "decoder, seq2seq-10, warm" "T=4096 states of 512, GRU of 512 units, 10000 words" "decoder, caption-14x14"
+    "self, self-bert-base-384" "additive, align-1x1000-d512" "qk, dot-1x1000-d512" "fused, dot-32x1000-d512"
+    "decoder_scalar/seq2seq-1000/" "decoder_alignment_scalar/" "decoder_softmax_scalar/" "decoder_context_scalar/"
+    "decoder_update_scalar/" "decoder_output_scalar/" "decoder_embedding_scalar/"
+    ARGS bench --preset lecture --list)
+run(CODE 0 MATCHES "decoder, seq2seq-10," "self, self-vit-b16-197" ARGS bench --preset full --list)
+run(CODE 0 ARGS bench --preset models --list)
+string(FIND "${output}" "seq2seq-10" at)
+if(NOT at EQUAL -1)
+  message(SEND_ERROR "a decoder among models: ${output}")
+endif()
+run(CODE 3 MATCHES "nothing" ARGS bench --op decoder --cache cold --list)
+run(CODE 0 MATCHES "decoder, seq2seq-10, warm" "  ISA " " alignment " " context " " embedding " " rest" "  scalar "
+    "none failed"
+    ARGS bench --preset lecture --op decoder --isa scalar --shape seq2seq-10 --seconds 0.01)
+run(CODE 0 ARGS bench --shape seq2seq-10 --isa scalar --seconds 0.01 --json)
+string(JSON rows LENGTH "${output}" benchmarks)
+math(EXPR last "${rows} - 1")
+set(parts "")
+foreach(at RANGE ${last})
+  string(JSON op ERROR_VARIABLE error GET "${output}" benchmarks ${at} simdattn_op)
+  if(error) # a round
+    continue()
+  endif()
+  string(JSON part ERROR_VARIABLE error GET "${output}" benchmarks ${at} simdattn_part_of_step)
+  if(error)
+    foreach(key IN ITEMS simdattn_gflop_per_s simdattn_share simdattn_words simdattn_kernels)
+      json(value benchmarks ${at} ${key})
+    endforeach()
+    list(APPEND parts "${op}")
+    continue()
+  endif()
+  list(APPEND parts "${op} ${part}")
+  foreach(key IN ITEMS simdattn_of_step simdattn_of_step_p10 simdattn_of_step_p90 simdattn_of_step_n simdattn_time_ns simdattn_err)
+    json(value benchmarks ${at} ${key})
+  endforeach()
+  json(share benchmarks ${at} simdattn_of_step)
+  if(NOT share GREATER 0)
+    message(SEND_ERROR "${part} is ${share} of a step")
+  endif()
+endforeach()
+if(NOT parts STREQUAL "decoder;decoder embedding;decoder alignment;decoder softmax;decoder context;decoder update;decoder output")
+  message(SEND_ERROR "parts of a step: ${parts}")
+endif()
+run(CODE 0 ARGS info --json)
+json(level context simdattn_isa)
+if(NOT level STREQUAL scalar)
+  run(CODE 0 MATCHES "self, self-vit-b16-197" "self_${level}" "none failed"
+      ARGS bench --shape self-vit-b16-197 --isa ${level} --seconds 0.01)
+endif()
+
 # ---- what a call adds to its kernel: four ways, verified; nothing is said of how long they take
 run(CODE 0 MATCHES "call, call-16-d16, warm" "call-16-d16-causal" "call-16-d16-heads8" "call-64-d64"
     ARGS bench --op call --list)

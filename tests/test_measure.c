@@ -171,6 +171,49 @@ static void test_ratio(void **state)
     assert_int_equal(sattn_measure_difference(&a, &b).n, 0);
 }
 
+/* Windows of a thousand nanoseconds for a call, of which two parts say that they took 300 and 200;
+ * so they have results of their own, over the same rounds. */
+typedef struct part_teller {
+    int64_t part_ns[2];
+} part_teller;
+
+static sattn_window tell_parts(void *context, int64_t calls)
+{
+    part_teller *const teller = context;
+    teller->part_ns[0] = 300 * calls;
+    teller->part_ns[1] = 200 * calls;
+    return (sattn_window){.ns = 1000 * calls, .cpu_ns = 1000 * calls, .thread_ns = 1000 * calls};
+}
+
+static void test_parts(void **state)
+{
+    (void)state;
+    part_teller teller;
+    const sattn_measure_candidate candidate = {.name = "whole",
+                                               .run = tell_parts,
+                                               .context = &teller,
+                                               .part_ns = teller.part_ns,
+                                               .n_parts = 2};
+    const sattn_measure_plan plan = {.candidates = &candidate, .n_candidates = 1};
+    sattn_measure_result whole, parts[2];
+    assert_true(sattn_measure(&plan, &short_run, &whole));
+    assert_null(whole.round_parts[2]);
+    for (int p = 0; p < 2; ++p) {
+        assert_true(sattn_measure_part(&whole, p, &parts[p]));
+        assert_true(parts[p].status == whole.status && parts[p].bound == -1);
+        assert_int_equal(parts[p].rounds, whole.rounds);
+        assert_int_equal(parts[p].time_ns.n, whole.time_ns.n);
+        assert_true(parts[p].time_ns.median == (p == 0 ? 300 : 200));
+        assert_true(parts[p].times[0] == parts[p].time_ns.median);
+    }
+    assert_true(sattn_measure_ratio(&whole, &parts[0]).median == 0.3);
+    assert_true(sattn_measure_ratio(&parts[1], &parts[0]).median == 1.5);
+    sattn_measure_free(parts, 2);
+    assert_null(parts[0].round_times);
+    sattn_measure_free(&whole, 1);
+    assert_null(whole.round_parts[0]);
+}
+
 static int rounds_with(const sattn_measure_options *options, void (*call)(void *))
 {
     counter c = {0};
@@ -392,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_own_contexts),
         cmocka_unit_test(test_same_kernel_twice),
         cmocka_unit_test(test_ratio),
+        cmocka_unit_test(test_parts),
         cmocka_unit_test(test_number_of_rounds),
         cmocka_unit_test(test_long_calls),
         cmocka_unit_test(test_nothing_to_measure),

@@ -63,6 +63,14 @@ static void test_extents(void **state)
             assert_true(a->mask.kind == SATTN_MASK_NONE && !a->causal && a->real_layer < 0);
             assert_true(a->softcap == 0 && a->window == 0 && !a->has_alibi && !a->has_sinks);
         }
+        if (a->kind == SATTN_SHAPE_DECODER || a->kind == SATTN_SHAPE_SELF) {
+            const bool is_self = a->kind == SATTN_SHAPE_SELF;
+            assert_true(a->batch == 1 && a->n_q_heads == 1 && a->n_kv_heads == 1 && a->d == a->d_v);
+            assert_int_equal(a->n_q, is_self ? a->n_k : 1);
+            assert_true(is_self ? a->n_heads > 0 && a->d % a->n_heads == 0 : a->n_heads == 0);
+        }
+        assert_true((sattn_shape_weights(a) > 0) ==
+                    (a->kind == SATTN_SHAPE_DECODER || a->kind == SATTN_SHAPE_SELF));
         assert_int_equal(a->n_q_heads % a->n_kv_heads, 0);
         if (a->is_interleaved) /* loops over memory read whole tensors */
             assert_true(!a->causal && a->window == 0 && a->mask.kind == SATTN_MASK_NONE);
@@ -83,6 +91,7 @@ static void test_presets(void **state)
     (void)state;
     size_t n, n_models = 0, n_prompt = 0, n_decode = 0, n_real = 0;
     size_t n_steps = 0, n_lines = 0, n_arrays = 0, n_data = 0, n_calls = 0;
+    size_t n_decoders = 0, n_self = 0, n_alignments = 0, n_dots = 0;
     const sattn_shape *const shapes = sattn_shapes(&n);
     for (size_t s = 0; s < n; ++s) {
         const sattn_shape *const a = &shapes[s];
@@ -98,6 +107,12 @@ static void test_presets(void **state)
         n_calls += (a->presets & SATTN_PRESET_CALLS) != 0;
         if (a->presets & SATTN_PRESET_CALLS) /* so short that what is around the kernel counts */
             assert_true(a->n_q == 1 && a->n_k * a->d <= 64 * 64 && !a->has_sinks);
+        if (a->presets & SATTN_PRESET_LECTURE) {
+            n_decoders += a->kind == SATTN_SHAPE_DECODER;
+            n_self += a->kind == SATTN_SHAPE_SELF;
+            n_alignments += a->kind == SATTN_SHAPE_ALIGNMENT;
+            n_dots += a->kind == SATTN_SHAPE_ATTENTION;
+        }
         assert_true(is_real == (a->real_layer >= 0));
         assert_true(!is_decode || a->n_q <= FEW_QUERIES);
         n_models += (a->presets & SATTN_PRESET_MODELS) != 0;
@@ -109,6 +124,7 @@ static void test_presets(void **state)
     }
     assert_true(n_models >= 25);
     assert_true(n_steps >= 8 && n_lines >= 4 && n_arrays >= 4 && n_data >= 2 && n_calls >= 4);
+    assert_true(n_decoders >= 6 && n_self >= 3 && n_alignments >= 4 && n_dots >= 4);
     assert_true(n_prompt >= 3 && n_decode >= 2 && n_real >= 2);
 }
 
@@ -150,7 +166,8 @@ static void test_preset_names(void **state)
         all |= preset;
     }
     assert_int_equal(all, SATTN_PRESET_QUICK | SATTN_PRESET_MODELS | SATTN_PRESET_DECODE |
-                              SATTN_PRESET_REAL | SATTN_PRESET_DATA | SATTN_PRESET_LIMITS);
+                              SATTN_PRESET_REAL | SATTN_PRESET_DATA | SATTN_PRESET_LIMITS |
+                              SATTN_PRESET_LECTURE);
     assert_true(has_full);
     assert_int_equal(sattn_preset_by_name("quic"), 0);
     assert_int_equal(sattn_preset_by_name(""), 0);
@@ -175,6 +192,16 @@ static void test_descriptions(void **state)
         } else if (shapes[s].kind == SATTN_SHAPE_GATES) {
             snprintf(extents, sizeof extents, "rows=%lld units=%lld", (long long)shapes[s].n_q,
                      (long long)shapes[s].d / 3);
+            assert_string_equal(text, extents);
+        } else if (shapes[s].kind == SATTN_SHAPE_DECODER) {
+            snprintf(extents, sizeof extents,
+                     "T=%lld states of %lld, GRU of %lld units, 10000 words",
+                     (long long)shapes[s].n_k, (long long)shapes[s].d, (long long)shapes[s].d_v);
+            assert_string_equal(text, extents);
+        } else if (shapes[s].kind == SATTN_SHAPE_SELF) {
+            snprintf(extents, sizeof extents, "T=%lld D=%lld H=%lld%s", (long long)shapes[s].n_q,
+                     (long long)shapes[s].d, (long long)shapes[s].n_heads,
+                     shapes[s].causal ? " causal" : "");
             assert_string_equal(text, extents);
         }
         if (shapes[s].kind != SATTN_SHAPE_ATTENTION && shapes[s].kind != SATTN_SHAPE_ALIGNMENT)

@@ -3,6 +3,7 @@
  * test_workload.c: tensors of benchmark workloads lie where they should and hold what they should,
  * work is counted by what a call can see, every kernel is a variant of some op, and the calls of
  * kernels alone do what the call does. */
+#include "bench/ops/decoder.h"
 #include "bench/ops/kernel_calls.h"
 #include "bench/ops/ops.h"
 #include "bench/workload.h"
@@ -249,21 +250,27 @@ static void test_sharing(void **state)
 static void test_variants(void **state)
 {
     (void)state;
-    size_t n_kernels, n_variants, n_ops, n_calls = 0;
+    size_t n_kernels, n_variants, n_ops, n_calls = 0, n_steps = 0, n_parts = 0;
     const sattn_kernel *const kernels = sattn_registry(&n_kernels);
     const sattn_variant *const variants = sattn_variants(&n_variants);
     const sattn_bench_op *const ops = sattn_bench_ops(&n_ops);
-    assert_true(n_variants > n_kernels); /* and chains, and ways to make a call */
+    assert_true(n_variants > n_kernels); /* and chains, ways to make a call, and layers */
     for (size_t v = 0; v < n_variants; ++v) {
         assert_ptr_equal(sattn_variant_by_name(variants[v].name), &variants[v]);
         assert_true(variants[v].op >= ops && variants[v].op < ops + n_ops);
         const bool is_call = strcmp(variants[v].op->name, "call") == 0;
-        assert_true(v < n_kernels || is_call || strncmp(variants[v].name, "chain_", 6) == 0);
+        const bool is_layer = variants[v].op->task->is_layer;
+        assert_true(v < n_kernels || is_call || is_layer ||
+                    strncmp(variants[v].name, "chain_", 6) == 0);
+        assert_true(!variants[v].part || variants[v].op->task == &sattn_task_decoder);
+        n_steps += variants[v].op->task == &sattn_task_decoder && !variants[v].part;
+        n_parts += variants[v].part != NULL;
         assert_true(is_call == (variants[v].way != SATTN_WAY_NONE));
         assert_true(is_call == (variants[v].op->task == &sattn_task_call));
         n_calls += is_call;
     }
     assert_true(n_calls > 0 && n_calls % 4 == 0); /* all ways of each level */
+    assert_true(n_steps > 0 && n_parts == SATTN_DECODER_PARTS * n_steps);
     for (size_t k = 0; k < n_kernels; ++k) {
         const sattn_variant *const variant = sattn_variant_by_name(kernels[k].name);
         assert_non_null(variant);

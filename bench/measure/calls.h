@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SATTN_MEASURE_MAX_REFERENCES = 16 };
+enum { SATTN_MEASURE_MAX_REFERENCES = 16, SATTN_MEASURE_MAX_PARTS = 8 };
 
 /* Makes the compiler assume that memory reachable through `pointer` is read and written here. It
  * costs no instruction and takes nothing but a pointer. */
@@ -41,6 +41,10 @@ typedef struct sattn_measure_candidate {
     void (*prepare)(void *context);
     void *context;
     int threads; /* that work in a call; 0 is 1 */
+    /* Of one with `run`: what it leaves here after a window, nanoseconds that parts of its calls
+     * took. */
+    const int64_t *part_ns; /* [n_parts] */
+    int n_parts;            /* <= SATTN_MEASURE_MAX_PARTS */
     /* Work of one call in the unit of each reference; 0: that reference does not apply to it. */
     double work[SATTN_MEASURE_MAX_REFERENCES];
 } sattn_measure_candidate;

@@ -105,6 +105,9 @@ static void fill_result(const sattn_rounds *rounds, size_t c, double *room,
     const bool *const skip = result->taint.kept ? NULL : track->tainted;
     memcpy(result->round_times, track->times, (size_t)made * sizeof *track->times);
     memcpy(result->round_tainted, track->tainted, (size_t)made * sizeof *track->tainted);
+    for (int p = 0; p < SATTN_MEASURE_MAX_PARTS; ++p)
+        if (result->round_parts[p])
+            memcpy(result->round_parts[p], track->parts[p], (size_t)made * sizeof *track->times);
     result->time_ns = summarise(track->times, skip, made, room, result->times);
     result->cpu_ns = summarise(track->cpu_times, skip, made, room, NULL);
     for (size_t r = 0; r < SATTN_MEASURE_MAX_REFERENCES; ++r) {
@@ -120,6 +123,34 @@ static void fill_result(const sattn_rounds *rounds, size_t c, double *room,
             result->bound = (int)r;
     }
     result->status = judge(track, result);
+}
+
+bool sattn_measure_part(const sattn_measure_result *result, int part, sattn_measure_result *of_part)
+{
+    const int made = result->rounds;
+    double *const room = new_samples(made);
+    *of_part = (sattn_measure_result){.bound = -1,
+                                      .calls_per_window = result->calls_per_window,
+                                      .empty_call_ns = result->empty_call_ns,
+                                      .rounds = made,
+                                      .min_rounds = result->min_rounds,
+                                      .taint = result->taint,
+                                      .times = new_samples(made),
+                                      .round_times = new_samples(made),
+                                      .round_tainted = calloc((size_t)made, sizeof(bool)),
+                                      .cpu_ns = sattn_stat_of(NULL, 0)};
+    const bool good = room && of_part->times && of_part->round_times && of_part->round_tainted;
+    if (good) {
+        const bool *const skip = of_part->taint.kept ? NULL : result->round_tainted;
+        memcpy(of_part->round_times, result->round_parts[part], (size_t)made * sizeof *room);
+        memcpy(of_part->round_tainted, result->round_tainted, (size_t)made * sizeof *skip);
+        of_part->time_ns = summarise(of_part->round_times, skip, made, room, of_part->times);
+        of_part->status = result->status;
+    } else {
+        sattn_measure_free(of_part, 1);
+    }
+    free(room);
+    return good;
 }
 
 typedef double pair_fn(double time, double other);
@@ -180,6 +211,10 @@ static bool open_result(const sattn_measure_plan *plan, const sattn_measure_cand
     result->round_times = new_samples(max_rounds);
     result->round_tainted = calloc((size_t)max_rounds, sizeof *result->round_tainted);
     bool good = result->times && result->round_times && result->round_tainted;
+    for (int p = 0; p < candidate->n_parts; ++p) {
+        result->round_parts[p] = new_samples(max_rounds);
+        good = good && result->round_parts[p];
+    }
     for (size_t r = 0; r < plan->n_references; ++r)
         if (candidate->work[r] > 0) {
             result->shares[r] = new_samples(max_rounds);
@@ -197,6 +232,10 @@ void sattn_measure_free(sattn_measure_result *results, size_t n_candidates)
         free(result->round_tainted);
         result->times = result->round_times = NULL;
         result->round_tainted = NULL;
+        for (int p = 0; p < SATTN_MEASURE_MAX_PARTS; ++p) {
+            free(result->round_parts[p]);
+            result->round_parts[p] = NULL;
+        }
         for (size_t r = 0; r < SATTN_MEASURE_MAX_REFERENCES; ++r) {
             free(result->shares[r]);
             result->shares[r] = NULL;

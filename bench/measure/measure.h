@@ -90,6 +90,7 @@ typedef struct sattn_measure_result {
     /* All rounds, tainted or not: [rounds]. */
     double *round_times;
     bool *round_tainted;
+    double *round_parts[SATTN_MEASURE_MAX_PARTS]; /* of its parts; NULL: no such part */
 } sattn_measure_result;
 
 /* Measures all candidates of the plan, interleaved, and fills results[0 .. n_candidates). False if
@@ -110,5 +111,10 @@ sattn_stat sattn_measure_ratio(const sattn_measure_result *result,
  */
 sattn_stat sattn_measure_difference(const sattn_measure_result *result,
                                     const sattn_measure_result *other);
+
+/* What one part of a candidate's calls took, as a result of its own over the same rounds, without a
+ * bound and without processor time; to be freed like others. False: no memory. */
+bool sattn_measure_part(const sattn_measure_result *result, int part,
+                        sattn_measure_result *of_part);
 
 #endif

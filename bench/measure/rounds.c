@@ -24,6 +24,10 @@ static bool open_track(sattn_track *track, const sattn_measure_plan *plan,
     track->cpu_times = new_samples(max_rounds);
     track->tainted = calloc((size_t)max_rounds, sizeof *track->tainted);
     bool good = track->times && track->cpu_times && track->tainted;
+    for (int p = 0; p < candidate->n_parts; ++p) {
+        track->parts[p] = new_samples(max_rounds);
+        good = good && track->parts[p];
+    }
     for (size_t r = 0; r < plan->n_references; ++r)
         if (candidate->work[r] > 0) {
             track->shares[r] = new_samples(max_rounds);
@@ -51,6 +55,8 @@ void sattn_rounds_close(sattn_rounds *rounds)
         free(track->times);
         free(track->cpu_times);
         free(track->tainted);
+        for (int p = 0; p < SATTN_MEASURE_MAX_PARTS; ++p)
+            free(track->parts[p]);
         for (size_t r = 0; r < SATTN_MEASURE_MAX_REFERENCES; ++r) {
             free(track->shares[r]);
             free(track->rates[r]);
@@ -83,6 +89,11 @@ static void measure_candidate(sattn_rounds *rounds, size_t c, bool keep)
         return;
     track->times[rounds->made] = (double)track->last_ns / (double)track->calls;
     track->cpu_times[rounds->made] = (double)done.cpu_ns / (double)track->calls;
+    /* Time off the CPU is shared out among parts as the rest is. */
+    const double charged = done.ns > 0 ? (double)track->last_ns / (double)done.ns : 1;
+    for (int p = 0; p < candidate->n_parts; ++p)
+        track->parts[p][rounds->made] =
+            (double)candidate->part_ns[p] * charged / (double)track->calls;
     count_window(track, &done);
 }
 

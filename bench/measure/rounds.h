@@ -20,6 +20,7 @@ typedef struct sattn_track {
     double *times, *cpu_times;                    /* nanoseconds per call */
     double *shares[SATTN_MEASURE_MAX_REFERENCES]; /* NULL: the reference does not apply */
     double *rates[SATTN_MEASURE_MAX_REFERENCES];
+    double *parts[SATTN_MEASURE_MAX_PARTS]; /* nanoseconds per call; NULL: no such part */
     bool *tainted;
     sattn_taint taint;
 } sattn_track;

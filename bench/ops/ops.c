@@ -2,6 +2,7 @@
  *
  * ops.c: the tables of ops and variants. */
 #include "bench/ops/ops.h"
+#include "bench/ops/decoder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,8 @@ static const sattn_bench_op ops[] = {
     {"additive", &sattn_task_additive, SATTN_PRESET_LAYERS},
     {"linear", &sattn_task_linear, SATTN_PRESET_LAYERS},
     {"gru", &sattn_task_gru, SATTN_PRESET_LAYERS},
+    {"decoder", &sattn_task_decoder, SATTN_PRESET_LECTURE},
+    {"self", &sattn_task_self, SATTN_PRESET_LECTURE},
 };
 
 enum { N_OPS = sizeof ops / sizeof ops[0] };
@@ -72,7 +75,8 @@ const char *sattn_variant_isa(const sattn_variant *variant)
 enum {
     CHAINS_MAX = 16,
     CALLS_MAX = 24,
-    VARIANTS_MAX = SATTN_KERNEL_COUNT + CHAINS_MAX + CALLS_MAX
+    LAYERS_MAX = 48,
+    VARIANTS_MAX = SATTN_KERNEL_COUNT + CHAINS_MAX + CALLS_MAX + LAYERS_MAX
 };
 
 static sattn_variant variants[VARIANTS_MAX];
@@ -157,6 +161,38 @@ static void add_calls(const sattn_isa *isa, sattn_row_kind kind)
     }
 }
 
+/* One way to run a layer with what the dispatcher takes of one level. */
+static void add_layer(const sattn_isa *isa, const char *op, const char *part, int number)
+{
+    if (n_variants == VARIANTS_MAX)
+        return;
+    sattn_variant *const variant = &variants[n_variants++];
+    *variant = (sattn_variant){.op = sattn_bench_op_by_name(op),
+                               .needs = isa->needs,
+                               .kind = SATTN_ROW_HAND,
+                               .phases = SATTN_PHASE_ALL,
+                               .isa = isa->name,
+                               .part = part,
+                               .part_number = number,
+                               .note = "what the dispatcher takes"};
+    snprintf(variant->name, sizeof variant->name, "%s%s%s_%s", op, part ? "_" : "",
+             part ? part : "", isa->name);
+}
+
+/* A decoder's step and each of its parts, and a self-attention layer, if the level has kernels of
+ * its own; strict scalar code is too slow for the latter. */
+static void add_layers(const sattn_isa *isa)
+{
+    const bool is_scalar = isa->needs == SATTN_ISA_SCALAR;
+    if (!kernel_of(SATTN_OP_linear, isa->needs, is_scalar ? SATTN_ROW_SCALAR : SATTN_ROW_HAND))
+        return;
+    add_layer(isa, "decoder", NULL, 0);
+    for (int part = 0; part < SATTN_DECODER_PARTS; ++part)
+        add_layer(isa, "decoder", sattn_decoder_part_name((sattn_decoder_part)part), part);
+    if (!is_scalar)
+        add_layer(isa, "self", NULL, 0);
+}
+
 static void make_variants(void)
 {
     size_t count;
@@ -170,6 +206,7 @@ static void make_variants(void)
         add_calls(&isas[i], is_scalar ? SATTN_ROW_SCALAR : SATTN_ROW_HAND);
         if (!is_scalar)
             add_chain(&isas[i], SATTN_ROW_AUTOVEC);
+        add_layers(&isas[i]);
     }
 }
 

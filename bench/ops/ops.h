@@ -63,6 +63,8 @@ typedef struct sattn_variant {
     char kernels[160];
     const char *isa, *plan;
     sattn_way way;
+    const char *part; /* of a decoder's step, or NULL */
+    int part_number;  /* sattn_decoder_part */
     const char *note;
     /* Another library (bench/peers/peers.h) and the cap on its ISA, or NULL. */
     const char *peer, *cap;
@@ -83,6 +85,9 @@ typedef struct sattn_bench_task {
     /* Kernels are called again with the arguments of one call: on one thread, warm, and not on
      * shapes with sinks, whose rows kernels do not finish. */
     bool is_bare;
+    /* A layer: what is made before its first call holds addresses of its weights, so it stays warm,
+     * and a level's kernels are chosen for each of its parts. */
+    bool is_layer;
     const char *error_unit; /* with u = 2^-24 */
 
     sattn_work (*work)(const sattn_attention_args *args);
@@ -91,6 +96,8 @@ typedef struct sattn_bench_task {
     /* The same once there is a workspace; NULL: nothing. */
     bool (*begin)(struct sattn_bench_call *call, char *why, size_t why_size);
     sattn_status (*run)(struct sattn_bench_call *call);
+    /* Which kernels run, as a comma list; NULL: what the dispatcher says of a call of the op. */
+    void (*name)(const struct sattn_bench_call *call, char *kernels, size_t size);
     /* Compares sampled rows of what a call left in `args`, and scans all of it. Anything but
      * SATTN_OK: it could not be done, and *why says it (static text). */
     sattn_status (*verify)(const sattn_attention_args *args, const sattn_variant *variant,
@@ -105,7 +112,7 @@ typedef struct sattn_bench_op {
 
 extern const sattn_bench_task sattn_task_attention, sattn_task_call, sattn_task_qk,
     sattn_task_softmax, sattn_task_av, sattn_task_exp, sattn_task_tanh, sattn_task_sigmoid,
-    sattn_task_additive, sattn_task_linear, sattn_task_gru;
+    sattn_task_additive, sattn_task_linear, sattn_task_gru, sattn_task_decoder, sattn_task_self;
 
 /* The kind of shape that calls of a registry's op are of. */
 sattn_shape_kind sattn_op_takes(sattn_op op);

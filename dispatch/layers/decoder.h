@@ -88,7 +88,23 @@ sattn_status sattn_decoder_check_data(const sattn_decoder *decoder,
                                       const sattn_decoder_source *source, sattn_decoder_keys keys,
                                       sattn_decoder_tensors *tensors, const sattn_workspace *used);
 
-/* A step whose arguments have passed. */
+/* What a step consists of, in this order. */
+typedef enum sattn_decoder_part {
+    SATTN_PART_EMBEDDING, /* rows of the table */
+    SATTN_PART_ALIGNMENT, /* W s + b, scores */
+    SATTN_PART_SOFTMAX,   /* weights */
+    SATTN_PART_CONTEXT,
+    SATTN_PART_UPDATE, /* the cell's maps, and the next state of them */
+    SATTN_PART_OUTPUT, /* logits, and copies of what else is returned */
+    SATTN_DECODER_PARTS
+} sattn_decoder_part;
+
+/* One part of a step whose arguments have passed; those before it were run on this workspace. */
+void sattn_decoder_run_part(const sattn_decoder *decoder, const sattn_decoder_source *source,
+                            const sattn_decoder_step_args *args, sattn_decoder_part part,
+                            unsigned char *workspace);
+
+/* All parts. */
 void sattn_decoder_run_step(const sattn_decoder *decoder, const sattn_decoder_source *source,
                             const sattn_decoder_step_args *args, unsigned char *workspace);
 

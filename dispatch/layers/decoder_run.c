@@ -145,8 +145,8 @@ sattn_status sattn_decoder_start(const sattn_decoder *decoder, const sattn_decod
 
 /* ---- a step */
 
-/* a_t and c_t, in the workspace. */
-static void attend(const decoder_run *run, unsigned char *workspace)
+/* Scores e_t, in the workspace. */
+static void align(const decoder_run *run, unsigned char *workspace)
 {
     const sattn_decoder *const decoder = run->decoder;
     const sattn_weighing weighing = weighing_of(run, workspace);
@@ -163,24 +163,20 @@ static void attend(const decoder_run *run, unsigned char *workspace)
         .scores = weighing.scores,
         .n_k_valid = weighing.n_k_valid};
     sattn_alignment_plan_run(&decoder->alignment, &alignment, workspace + decoder->shared_at);
-    sattn_weighing_run(&decoder->weighing, &weighing, workspace + decoder->shared_at);
 }
 
-/* The embeddings of the step, one behind the other. */
-static sattn_view embed(const decoder_run *run, unsigned char *workspace)
+/* The embeddings of the step's tokens, one behind the other. */
+static void embed(const decoder_run *run, unsigned char *workspace)
 {
     const sattn_decoder *const decoder = run->decoder;
     const sattn_view *const table = &decoder->args.embedding;
-    if (!run->step->tokens)
-        return run->step->embedded;
     float *const to = sattn_decoder_at(decoder, workspace, SATTN_PLACE_EMBEDDED);
-    for (int64_t b = 0; b < decoder->args.batch; ++b) {
+    for (int64_t b = 0; run->step->tokens && b < decoder->args.batch; ++b) {
         const int64_t token = run->step->tokens[b];
         sattn_copy_rows(to + b * decoder->n_embed, 0,
                         (const float *)table->data + (token > 0 ? token * table->stride_t : 0), 0,
                         1, decoder->n_embed);
     }
-    return place_read(run, workspace, SATTN_PLACE_EMBEDDED, decoder->n_embed);
 }
 
 static void update_state(const decoder_run *run, unsigned char *workspace)
@@ -190,7 +186,10 @@ static void update_state(const decoder_run *run, unsigned char *workspace)
     const sattn_mut_view x = place_written(run, workspace, SATTN_PLACE_GATES_X, decoder->n_gates);
     const sattn_mut_view h =
         is_gru ? place_written(run, workspace, SATTN_PLACE_GATES_H, decoder->n_gates) : x;
-    run_map(run, SATTN_DECODER_EMBEDDED, embed(run, workspace), x, false, workspace);
+    const sattn_view embedded =
+        run->step->tokens ? place_read(run, workspace, SATTN_PLACE_EMBEDDED, decoder->n_embed)
+                          : run->step->embedded;
+    run_map(run, SATTN_DECODER_EMBEDDED, embedded, x, false, workspace);
     run_map(run, SATTN_DECODER_CONTEXT,
             place_read(run, workspace, SATTN_PLACE_CONTEXT, decoder->n_enc), x, true, workspace);
     run_map(run, SATTN_DECODER_HIDDEN, run->step->state, h, !is_gru, workspace);
@@ -207,23 +206,59 @@ static void update_state(const decoder_run *run, unsigned char *workspace)
         run_tanh(run, &gates.gates_x, &gates.next);
 }
 
+/* Logits, weights and context, as far as they are asked for. */
+static void give(const decoder_run *run, unsigned char *workspace)
+{
+    const sattn_decoder *const decoder = run->decoder;
+    const sattn_decoder_step_args *const step = run->step;
+    const int64_t batch = decoder->args.batch, n_k = decoder->args.n_k;
+    const sattn_view next = {.data = step->next.data, .stride_t = step->next.stride_t};
+    if (step->logits.data)
+        run_map(run, SATTN_DECODER_OUT, next, step->logits, false, workspace);
+    if (step->weights.data)
+        sattn_copy_rows(step->weights.data, step->weights.stride_t,
+                        sattn_decoder_at(decoder, workspace, SATTN_PLACE_SCORES), n_k, batch, n_k);
+    if (step->context.data)
+        sattn_copy_rows(step->context.data, step->context.stride_t,
+                        sattn_decoder_at(decoder, workspace, SATTN_PLACE_CONTEXT), decoder->n_enc,
+                        batch, decoder->n_enc);
+}
+
+void sattn_decoder_run_part(const sattn_decoder *decoder, const sattn_decoder_source *source,
+                            const sattn_decoder_step_args *args, sattn_decoder_part part,
+                            unsigned char *workspace)
+{
+    const decoder_run run = {.decoder = decoder, .source = source, .step = args};
+    const sattn_weighing weighing = weighing_of(&run, workspace);
+    switch (part) {
+    case SATTN_PART_EMBEDDING:
+        embed(&run, workspace);
+        break;
+    case SATTN_PART_ALIGNMENT:
+        align(&run, workspace);
+        break;
+    case SATTN_PART_SOFTMAX:
+        sattn_weighing_softmax(&decoder->weighing, &weighing, workspace + decoder->shared_at);
+        break;
+    case SATTN_PART_CONTEXT:
+        sattn_weighing_sum(&decoder->weighing, &weighing, workspace + decoder->shared_at);
+        break;
+    case SATTN_PART_UPDATE:
+        update_state(&run, workspace);
+        break;
+    case SATTN_PART_OUTPUT:
+        give(&run, workspace);
+        break;
+    case SATTN_DECODER_PARTS:
+        break;
+    }
+}
+
 void sattn_decoder_run_step(const sattn_decoder *decoder, const sattn_decoder_source *source,
                             const sattn_decoder_step_args *args, unsigned char *workspace)
 {
-    const decoder_run run = {.decoder = decoder, .source = source, .step = args};
-    const int64_t batch = decoder->args.batch, n_k = decoder->args.n_k;
-    const sattn_view next = {.data = args->next.data, .stride_t = args->next.stride_t};
-    attend(&run, workspace);
-    update_state(&run, workspace);
-    if (args->logits.data)
-        run_map(&run, SATTN_DECODER_OUT, next, args->logits, false, workspace);
-    if (args->weights.data)
-        sattn_copy_rows(args->weights.data, args->weights.stride_t,
-                        sattn_decoder_at(decoder, workspace, SATTN_PLACE_SCORES), n_k, batch, n_k);
-    if (args->context.data)
-        sattn_copy_rows(args->context.data, args->context.stride_t,
-                        sattn_decoder_at(decoder, workspace, SATTN_PLACE_CONTEXT), decoder->n_enc,
-                        batch, decoder->n_enc);
+    for (int part = 0; part < SATTN_DECODER_PARTS; ++part)
+        sattn_decoder_run_part(decoder, source, args, (sattn_decoder_part)part, workspace);
 }
 
 static void step_in(void *context, unsigned char *workspace)

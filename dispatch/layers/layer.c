@@ -181,12 +181,18 @@ void sattn_weighing_sum(const sattn_weighing_plan *plan, const sattn_weighing *w
     sattn_plan_execute(&plan->av, &args, false, workspace);
 }
 
-void sattn_weighing_run(const sattn_weighing_plan *plan, const sattn_weighing *weighing,
-                        unsigned char *workspace)
+void sattn_weighing_softmax(const sattn_weighing_plan *plan, const sattn_weighing *weighing,
+                            unsigned char *workspace)
 {
     sattn_attention_args args = args_of(weighing);
     sattn_computation_narrow(SATTN_COMPUTE_SOFTMAX, &args);
     if (weighing->n_k > 0)
         sattn_plan_execute(&plan->softmax, &args, false, workspace);
+}
+
+void sattn_weighing_run(const sattn_weighing_plan *plan, const sattn_weighing *weighing,
+                        unsigned char *workspace)
+{
+    sattn_weighing_softmax(plan, weighing, workspace);
     sattn_weighing_sum(plan, weighing, workspace);
 }

@@ -111,7 +111,10 @@ sattn_status sattn_weighing_plan_make(sattn_weighing_plan *plan, const sattn_wei
                                       const sattn_options *options);
 size_t sattn_weighing_plan_size(const sattn_weighing_plan *plan);
 
-/* sattn_weighing_sum is the second half: scores are weights already. */
+/* sattn_weighing_softmax is the first half, sattn_weighing_sum the second, where scores are weights
+ * already. */
+void sattn_weighing_softmax(const sattn_weighing_plan *plan, const sattn_weighing *weighing,
+                            unsigned char *workspace);
 void sattn_weighing_run(const sattn_weighing_plan *plan, const sattn_weighing *weighing,
                         unsigned char *workspace);
 void sattn_weighing_sum(const sattn_weighing_plan *plan, const sattn_weighing *weighing,

@@ -16,6 +16,10 @@ sattn_dispatch_defect(pin_copy_goes_nowhere FILE bench/environment/pin.c COMMAND
   FROM [[sched_setaffinity(process, ]] TO [[sched_setaffinity(0 * process, ]])
 sattn_dispatch_defect(measure_difference_of_the_other_sign FILE bench/measure/measure.c COMMAND test_measure
   FROM [[return time - other;]] TO [[return other - time;]])
+sattn_dispatch_defect(measure_part_is_the_first FILE bench/measure/measure.c COMMAND test_measure
+  FROM [[result->round_parts[part], (size_t)made]] TO [[result->round_parts[0], (size_t)made]])
+sattn_dispatch_defect(measure_part_of_a_window FILE bench/measure/rounds.c COMMAND test_measure
+  FROM [[part_ns[p] * charged / (double)track->calls;]] TO [[part_ns[p] * charged;]])
 sattn_dispatch_defect(kernel_calls_rest_forgotten FILE bench/ops/kernel_calls.c COMMAND test_workload
   FROM [[record(run.rest_kernel, args);]] TO [[run.rest_kernel(args);]])
 sattn_dispatch_defect(kernel_calls_not_done FILE bench/ops/kernel_calls.c COMMAND test_workload

@@ -94,8 +94,8 @@ sattn_dispatch_defect(decoder_context_replaces FILE dispatch/layers/decoder_run.
 sattn_dispatch_defect(decoder_state_replaces FILE dispatch/layers/decoder_run.c ${decoder}
   FROM [[run->step->state, h, !is_gru, workspace);]] TO [[run->step->state, h, false, workspace);]])
 sattn_dispatch_defect(decoder_logits_of_the_old_state FILE dispatch/layers/decoder_run.c ${decoder}
-  FROM [[run_map(&run, SATTN_DECODER_OUT, next, args->logits,]]
-  TO [[run_map(&run, SATTN_DECODER_OUT, args->state, args->logits,]])
+  FROM [[run_map(run, SATTN_DECODER_OUT, next, step->logits,]]
+  TO [[run_map(run, SATTN_DECODER_OUT, step->state, step->logits,]])
 sattn_dispatch_defect(decoder_embedding_of_the_first FILE dispatch/layers/decoder_run.c ${decoder}
   FROM [[(token > 0 ? token * table->stride_t : 0)]] TO [[(token > 1 ? token * table->stride_t : 0)]])
 sattn_dispatch_defect(decoder_mean_of_all FILE dispatch/layers/decoder_run.c ${bits}
@@ -111,7 +111,7 @@ sattn_dispatch_defect(decoder_lengths_left_out FILE dispatch/layers/decoder_run.
         return]] TO [[if (run->source->n_k_valid && a->n_k < 0)
         return]])
 sattn_dispatch_defect(decoder_weights_row_of_the_first FILE dispatch/layers/decoder_run.c ${bits}
-  FROM [[sattn_copy_rows(args->weights.data, args->weights.stride_t,]] TO [[sattn_copy_rows(args->weights.data, 0,]])
+  FROM [[sattn_copy_rows(step->weights.data, step->weights.stride_t,]] TO [[sattn_copy_rows(step->weights.data, 0,]])
 sattn_dispatch_defect(decoder_token_beyond FILE dispatch/layers/decoder_run.c ${decoder_refusals}
   FROM [[tokens[b] >= decoder->n_vocab)]] TO [[tokens[b] > decoder->n_vocab)]])
 sattn_dispatch_defect(decoder_gates_share_a_place FILE dispatch/layers/decoder.c ${decoder}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * decoder.c: a step of a decoder with GRU and additive attention. Of a workload q is the state, k
+ * are the encoder states, v their keys U h, o is the next state; all weights are one tensor. The
+ * output layer's rows are the words' embeddings too (Press & Wolf 2017). Keys are made once, before
+ * anything is timed, as for a sentence. */
+#include "bench/ops/decoder.h"
+
+#include "bench/bench_call.h"
+#include "bench/measure/clock.h"
+#include "bench/ops/decoder_verify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const part_names[SATTN_DECODER_PARTS] = {
+    [SATTN_PART_EMBEDDING] = "embedding", [SATTN_PART_ALIGNMENT] = "alignment",
+    [SATTN_PART_SOFTMAX] = "softmax",     [SATTN_PART_CONTEXT] = "context",
+    [SATTN_PART_UPDATE] = "update",       [SATTN_PART_OUTPUT] = "output"};
+
+const char *sattn_decoder_part_name(sattn_decoder_part part)
+{
+    return part_names[part];
+}
+
+/* ---- work: a multiplication and an addition for each weight and each number of a state */
+
+static sattn_work work(const sattn_attention_args *args)
+{
+    const double d = (double)args->d, states = (double)args->n_k * d;
+    const double maps = SATTN_SHAPE_WORDS * d + 10 * d * d;
+    return (sattn_work){.flops = 2 * (maps + states),
+                        .bytes = (maps + 2 * states) * sizeof(float),
+                        .kv_bytes = 2 * states * sizeof(float)};
+}
+
+/* ---- weights, one behind the other */
+
+static sattn_linear_weights take(const float **at, int64_t n_out, int64_t n_in)
+{
+    const sattn_linear_weights weights = {
+        .n_in = n_in, .n_out = n_out, .w = {.data = *at, .stride_t = n_in}};
+    *at += n_out * n_in;
+    return weights;
+}
+
+/* The cell's map of [embedding; context] is one matrix, as PyTorch has it. */
+static sattn_decoder_args decoder_args(const sattn_shape *shape, const float *weights)
+{
+    const int64_t d = shape->d;
+    sattn_decoder_args args = {.batch = 1,
+                               .n_k = shape->n_k,
+                               .h = {.stride_b = shape->n_k * d, .stride_t = d},
+                               .cell = SATTN_CELL_GRU};
+    args.w_state = take(&weights, d, d);
+    args.w_encoded = take(&weights, d, d);
+    const sattn_linear_weights input = take(&weights, 3 * d, 2 * d);
+    args.w_embedded = args.w_context = input;
+    args.w_embedded.n_in = args.w_context.n_in = d;
+    args.w_context.w.data = (const float *)input.w.data + d;
+    args.w_hidden = take(&weights, 3 * d, d);
+    args.w_out = take(&weights, SATTN_SHAPE_WORDS, d);
+    args.embedding = args.w_out.w;
+    args.v = weights;
+    return args;
+}
+
+/* ---- calls */
+
+static bool refused(char *why, size_t why_size)
+{
+    snprintf(why, why_size, "%s", sattn_last_error());
+    return false;
+}
+
+static bool open_call(sattn_bench_call *call, char *why, size_t why_size)
+{
+    size_t bytes;
+    const sattn_shape *const shape = &call->workload->shape;
+    const float *const weights =
+        sattn_workload_piece(call->workload, 0, SATTN_TENSOR_WEIGHTS, &bytes);
+    const sattn_decoder_args args = decoder_args(shape, weights);
+    sattn_bench_decoder *const made = calloc(1, sizeof *made);
+    call->decoder = made;
+    if (made)
+        made->logits = malloc(SATTN_SHAPE_WORDS * sizeof *made->logits);
+    if (!made || !made->logits) {
+        snprintf(why, why_size, "out of memory for a decoder");
+        return false;
+    }
+    if (sattn_decoder_create(&made->decoder, &args, &call->options) != SATTN_OK)
+        return refused(why, why_size);
+    call->workspace_size = sattn_decoder_workspace_size(made->decoder);
+    made->token = SATTN_SHAPE_WORDS / 2;
+    made->source = (sattn_decoder_source){
+        .h = call->args.k.data,
+        .keys = sattn_workload_piece(call->workload, 0, SATTN_TENSOR_V, &bytes)};
+    made->step = (sattn_decoder_step_args){.tokens = &made->token,
+                                           .state = call->args.q,
+                                           .next = call->args.o,
+                                           .logits = {.data = made->logits}};
+    return true;
+}
+
+static bool begin(sattn_bench_call *call, char *why, size_t why_size)
+{
+    const sattn_bench_decoder *const d = call->decoder;
+    return sattn_decoder_prepare(d->decoder, &d->source, call->workspace,
+                                 call->options.workspace_size) == SATTN_OK ||
+           refused(why, why_size);
+}
+
+void sattn_bench_decoder_parts(sattn_bench_decoder *decoder, unsigned char *workspace)
+{
+    int64_t at = sattn_now_ns();
+    for (int part = 0; part < SATTN_DECODER_PARTS; ++part) {
+        sattn_decoder_run_part(decoder->decoder, &decoder->source, &decoder->step,
+                               (sattn_decoder_part)part, workspace);
+        const int64_t now = sattn_now_ns();
+        decoder->part_ns[part] += now - at;
+        at = now;
+    }
+}
+
+static sattn_status run(sattn_bench_call *call)
+{
+    sattn_bench_decoder *const d = call->decoder;
+    sattn_decoder_verified(call);
+    if (!call->variant->part)
+        return sattn_decoder_step(d->decoder, &d->source, &d->step, call->workspace,
+                                  call->options.workspace_size);
+    sattn_bench_decoder_parts(d, call->workspace);
+    return SATTN_OK;
+}
+
+void sattn_bench_decoder_close(sattn_bench_decoder *decoder)
+{
+    if (!decoder)
+        return;
+    sattn_decoder_destroy(decoder->decoder);
+    free(decoder->logits);
+    free(decoder);
+}
+
+/* ---- names */
+
+static void add_name(char *kernels, size_t size, const char *name)
+{
+    const size_t used = strlen(kernels);
+    if (!strstr(kernels, name))
+        snprintf(kernels + used, size - used, "%s%s", used ? "," : "", name);
+}
+
+/* The kernels of a part, or of all. */
+static void name_kernels(const sattn_bench_call *call, char *kernels, size_t size)
+{
+    const sattn_decoder *const d = call->decoder->decoder;
+    const char *const names[] = {d->maps[SATTN_DECODER_STATE].kernel->name,
+                                 d->alignment.kernel->name,
+                                 d->weighing.softmax.kernels[SATTN_OP_softmax]->name,
+                                 d->weighing.av.kernels[SATTN_OP_av]->name,
+                                 d->maps[SATTN_DECODER_CONTEXT].kernel->name,
+                                 d->gru->name,
+                                 d->maps[SATTN_DECODER_OUT].kernel->name};
+    static const sattn_decoder_part parts[] = {
+        SATTN_PART_ALIGNMENT, SATTN_PART_ALIGNMENT, SATTN_PART_SOFTMAX, SATTN_PART_CONTEXT,
+        SATTN_PART_UPDATE,    SATTN_PART_UPDATE,    SATTN_PART_OUTPUT};
+    *kernels = '\0';
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; ++n)
+        if (!call->variant->part || call->variant->part_number == (int)parts[n])
+            add_name(kernels, size, names[n]);
+}
+
+const sattn_bench_task sattn_task_decoder = {
+    .takes = SATTN_SHAPE_DECODER,
+    .tensors =
+        SATTN_TENSOR_Q | SATTN_TENSOR_K | SATTN_TENSOR_V | SATTN_TENSOR_O | SATTN_TENSOR_WEIGHTS,
+    .output = SATTN_TENSOR_O,
+    .compute = SATTN_LIMIT_FMA,
+    .memory = SATTN_LIMIT_READ,
+    .streamed = SATTN_TENSOR_K | SATTN_TENSOR_V | SATTN_TENSOR_WEIGHTS,
+    .is_layer = true,
+    .error_unit = "that of the ops of its parts",
+    .work = work,
+    .open = open_call,
+    .begin = begin,
+    .run = run,
+    .name = name_kernels,
+    .verify = sattn_decoder_verify,
+};
