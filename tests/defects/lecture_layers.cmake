@@ -126,7 +126,9 @@ sattn_dispatch_defect(greedy_last_of_equals FILE dispatch/layers/decoder_greedy.
   FROM [[if (logits[i] > logits[best])]] TO [[if (logits[i] >= logits[best])]])
 sattn_dispatch_defect(greedy_bos_ends FILE dispatch/layers/decoder_greedy.c ${decoder_refusals}
   FROM [[if (step == 0 || tokens[b] != a->eos) {]] TO [[if (tokens[b] != a->eos) {]])
-sattn_dispatch_defect(greedy_never_ends FILE dispatch/layers/decoder_greedy.c ${decoder}
-  FROM [[is_open = is_open || tokens[b] != a->eos;]] TO [[is_open = true;]])
+sattn_dispatch_defect(greedy_eos_not_counted FILE dispatch/layers/decoder_greedy.c ${decoder}
+  FROM [[a->n_steps[b] = step + 1;]] TO [[a->n_steps[b] = tokens[b] == a->eos ? step : step + 1;]])
+sattn_dispatch_defect(greedy_ends_with_the_first FILE dispatch/layers/decoder_greedy.c ${decoder_refusals}
+  FROM [[is_open = is_open || tokens[b] != a->eos;]] TO [[is_open = tokens[b] != a->eos;]])
 sattn_dispatch_defect(greedy_rows_behind_the_end FILE dispatch/layers/decoder_greedy.c ${decoder}
   FROM [[a->tokens[b * a->max_steps + step] = a->eos;]] TO [[a->tokens[b * a->max_steps + step] = a->bos;]])
