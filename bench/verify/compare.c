@@ -207,7 +207,7 @@ void sattn_verify_row(const sattn_ref_row_args *args, const sattn_ref_row_result
                       sattn_verify_place at, double *bound, sattn_verify_result *result)
 {
     ++result->n_rows;
-    const bool overflows = sattn_row_may_overflow(args);
+    const bool overflows = sattn_row_may_overflow(args, row);
     double lse_bound = 0; /* of the sink alone */
     if (overflows && row->is_nan)
         return; /* the score that makes it so may be any other */
