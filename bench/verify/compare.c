@@ -247,7 +247,7 @@ void sattn_verify_row(const sattn_ref_row_args *args, const sattn_ref_row_result
     const sattn_verify_answer answer = {.row = row,
                                         .bound = bound,
                                         .lse_bound = sattn_verify_bound(args, row, params, bound),
-                                        .overflows = sattn_answer_may_overflow(args, row)};
+                                        .overflows = sattn_row_may_overflow(args, row)};
     sattn_verify_against(args, &answer, o, lse, at, result);
 }
 

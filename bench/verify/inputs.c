@@ -31,11 +31,21 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
+static const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+
+static uint64_t start_of(uint64_t seed, uint64_t stream)
+{
+    return mix(mix(seed + golden) + stream * golden);
+}
+
+static uint64_t bits_at(uint64_t start, uint64_t counter)
+{
+    return mix(start + (counter + 1) * golden);
+}
+
 uint64_t sattn_random_bits(uint64_t seed, uint64_t stream, uint64_t counter)
 {
-    const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
-    const uint64_t start = mix(mix(seed + golden) + stream * golden);
-    return mix(start + (counter + 1) * golden);
+    return bits_at(start_of(seed, stream), counter);
 }
 
 double sattn_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter)
@@ -45,9 +55,10 @@ double sattn_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter)
 
 float sattn_random_normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
+    const uint64_t start = start_of(seed, stream);
     int32_t sum = -6 * 65535;
     for (uint64_t draw = 0; draw < 3; ++draw) {
-        const uint64_t bits = sattn_random_bits(seed, stream, 3 * counter + draw);
+        const uint64_t bits = bits_at(start, 3 * counter + draw);
         sum += (int32_t)(bits & 0xffff) + (int32_t)(bits >> 16 & 0xffff) +
                (int32_t)(bits >> 32 & 0xffff) + (int32_t)(bits >> 48);
     }
