@@ -53,16 +53,30 @@ double sattn_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter)
     return (double)(sattn_random_bits(seed, stream, counter) >> 11) * 0x1p-53;
 }
 
-float sattn_random_normal(uint64_t seed, uint64_t stream, uint64_t counter)
+/* Even and odd 16-bit integers are summed side by side, in 32 bits each. */
+static float normal_at(uint64_t start, uint64_t counter)
 {
-    const uint64_t start = start_of(seed, stream);
-    int32_t sum = -6 * 65535;
+    const uint64_t even = UINT64_C(0x0000ffff0000ffff);
+    uint64_t sums = 0;
     for (uint64_t draw = 0; draw < 3; ++draw) {
         const uint64_t bits = bits_at(start, 3 * counter + draw);
-        sum += (int32_t)(bits & 0xffff) + (int32_t)(bits >> 16 & 0xffff) +
-               (int32_t)(bits >> 32 & 0xffff) + (int32_t)(bits >> 48);
+        sums += (bits & even) + (bits >> 16 & even);
     }
-    return (float)sum * 0x1p-16f;
+    const int32_t sum = (int32_t)(sums & 0xffffffffu) + (int32_t)(sums >> 32);
+    return (float)(sum - 6 * 65535) * 0x1p-16f;
+}
+
+float sattn_random_normal(uint64_t seed, uint64_t stream, uint64_t counter)
+{
+    return normal_at(start_of(seed, stream), counter);
+}
+
+void sattn_random_normals(uint64_t seed, uint64_t stream, uint64_t counter, int64_t n,
+                          float *values)
+{
+    const uint64_t start = start_of(seed, stream);
+    for (int64_t i = 0; i < n; ++i)
+        values[i] = normal_at(start, counter + (uint64_t)i);
 }
 
 static const struct {
