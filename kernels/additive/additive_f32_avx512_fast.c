@@ -7,15 +7,9 @@
 
 sattn_additive_fn sattn_additive_f32_avx512_fast;
 
-SATTN_INLINE void tanh_each(__m512 x[ADDITIVE_KEYS])
-{
-    vec_tanh_fast_each_f32x16(x, 2);
-    vec_tanh_fast_each_f32x16(x + 2, 2);
-}
-
 static void score(const additive_tile *tile)
 {
-    additive_score_f32x16(tile, tanh_each);
+    additive_score_f32x16(tile, vec_tanh_fast_each_f32x16);
 }
 
 void sattn_additive_f32_avx512_fast(const sattn_additive_args *args)

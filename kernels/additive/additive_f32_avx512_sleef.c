@@ -8,10 +8,10 @@
 
 sattn_additive_fn sattn_additive_f32_avx512_sleef;
 
-SATTN_INLINE void tanh_each(__m512 x[ADDITIVE_KEYS])
+SATTN_INLINE void tanh_each(__m512 x[], const int count)
 {
     SATTN_UNROLL(4)
-    for (int u = 0; u < ADDITIVE_KEYS; ++u)
+    for (int u = 0; u < count; ++u)
         x[u] = Sleef_tanhf16_u10avx512f(x[u]);
 }
 

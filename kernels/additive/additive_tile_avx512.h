@@ -10,8 +10,8 @@
 
 enum { ADDITIVE_LANES = 16 };
 
-/* x[u] = tanh(x[u]) for ADDITIVE_KEYS vectors */
-typedef void additive_tanh_f32x16(__m512 x[ADDITIVE_KEYS]);
+/* x[u] = tanh(x[u]) for `count` vectors */
+typedef void additive_tanh_f32x16(__m512 x[], const int count);
 
 /* sums[j] += v tanh(q + k[j]) for one vector of features, of which a tail may lack some. */
 SATTN_INLINE void additive_step_f32x16(__m512 sums[ADDITIVE_KEYS], const additive_tile *tile,
@@ -22,7 +22,7 @@ SATTN_INLINE void additive_step_f32x16(__m512 sums[ADDITIVE_KEYS], const additiv
     SATTN_UNROLL(4)
     for (int j = 0; j < ADDITIVE_KEYS; ++j)
         z[j] = _mm512_add_ps(q, vec_load_tail_f32x16(tile->k[j] + x, lanes));
-    tanh_each(z);
+    tanh_each(z, ADDITIVE_KEYS);
     const __m512 v = vec_in_register_f32x16(vec_load_tail_f32x16(tile->v + x, lanes));
     SATTN_UNROLL(4)
     for (int j = 0; j < ADDITIVE_KEYS; ++j)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * tanh_pieces_avx512.h: tanh by pieces (tanh_pieces.h), 16 lanes at a time. A permutation looks up
- * one coefficient of 16 pieces, or of 32 with a table of two registers. */
+ * one coefficient of 16 pieces, or of 32 with a table of two registers. Tables are loaded where
+ * they are used, once for all vectors of a call: ahead of a loop they would take the registers of
+ * the vectors. Hence each call hides their address. */
 #ifndef SATTN_KERNELS_VEC_TANH_PIECES_AVX512_H
 #define SATTN_KERNELS_VEC_TANH_PIECES_AVX512_H
 
 #include "kernels/vec/tanh_pieces.h"
 #include "kernels/vec/vec_avx512.h"
 
-/* Where `count` vectors lie: |x| up to the limit, and the piece of each lane in the low bits. */
+/* Where `count` vectors lie: |x| up to the limit, and in the low bits the piece of each lane, of
+ * 2^bits. The two low bits of an exponent end with bit 24. */
 SATTN_INLINE void vec_pieces_find_f32x16(__m512 a[], __m512i piece[], const __m512 x[],
                                          const int bits, const int count)
 {
@@ -48,7 +51,7 @@ SATTN_INLINE void vec_pieces16_step_f32x16(__m512 p[], const __m512 t[], const f
 /* x[u] = tanh(x[u]) over all of f32, for `count` vectors, 1 .. VEC_EACH, by the exact table. */
 SATTN_INLINE void vec_tanh_pieces_each_f32x16(__m512 x[], const int count)
 {
-    static const _Alignas(64) vec_pieces16 table = {
+    static const _Alignas(64) vec_pieces16 constants = {
         .centre = {0.0f, 0x1.3d9852p-3f, 0x1.459f78p-2f, 0x1.ff3ef4p-2f, 0x1.6f606cp-1f,
                    0x1.13b192p+0f, 0x1.6277bep+0f, 0x1.b13b0ap+0f, 0x1.13b148p+1f, 0x1.6276bap+1f,
                    0x1.b13af8p+1f, 0x1.00271p+2f, 0x1.3b5412p+2f, 0x1.89c21ep+2f, 0x1.d872bap+2f,
@@ -77,21 +80,23 @@ SATTN_INLINE void vec_tanh_pieces_each_f32x16(__m512 x[], const int count)
                0x1.3a6ccap-11f, 0x1.78f3e6p-13f, 0x1.fbedacp-16f, 0x1.5b48a4p-19f, 0x1.ccebe6p-23f,
                0x1.871778p-26f},
     };
+    const vec_pieces16 *table = &constants;
+    __asm__ volatile("" : "+r"(table));
     __m512 a[VEC_EACH], t[VEC_EACH], p[VEC_EACH];
     __m512i piece[VEC_EACH];
     vec_pieces_find_f32x16(a, piece, x, 4, count);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
-        t[u] = _mm512_sub_ps(a[u], vec_pieces16_f32x16(table.centre, piece[u]));
-        p[u] = vec_pieces16_f32x16(table.c5, piece[u]);
+        t[u] = _mm512_sub_ps(a[u], vec_pieces16_f32x16(table->centre, piece[u]));
+        p[u] = vec_pieces16_f32x16(table->c5, piece[u]);
     }
-    vec_pieces16_step_f32x16(p, t, table.c4, piece, count);
-    vec_pieces16_step_f32x16(p, t, table.c3, piece, count);
-    vec_pieces16_step_f32x16(p, t, table.c2, piece, count);
-    vec_pieces16_step_f32x16(p, t, table.c1, piece, count);
+    vec_pieces16_step_f32x16(p, t, table->c4, piece, count);
+    vec_pieces16_step_f32x16(p, t, table->c3, piece, count);
+    vec_pieces16_step_f32x16(p, t, table->c2, piece, count);
+    vec_pieces16_step_f32x16(p, t, table->c1, piece, count);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
-        const __m512 base = _mm512_min_ps(vec_pieces16_f32x16(table.base, piece[u]), a[u]);
+        const __m512 base = _mm512_min_ps(vec_pieces16_f32x16(table->base, piece[u]), a[u]);
         x[u] = vec_pieces_sign_f32x16(_mm512_fmadd_ps(p[u], t[u], base), x[u]);
     }
 }
@@ -116,7 +121,7 @@ SATTN_INLINE void vec_pieces32_step_f32x16(__m512 p[], const __m512 t[], const f
 /* The same by twice as many pieces of a lower degree. */
 SATTN_INLINE void vec_tanh_fast_each_f32x16(__m512 x[], const int count)
 {
-    static const _Alignas(64) vec_pieces32 table = {
+    static const _Alignas(64) vec_pieces32 constants = {
         .centre = {0.0f,           0x1.d89daep-4f, 0x1.89d99ep-3f, 0x1.13b0e2p-2f, 0x1.627474p-2f,
                    0x1.b13aecp-2f, 0x1.ffffd8p-2f, 0x1.276596p-1f, 0x1.6274cp-1f,  0x1.b13b44p-1f,
                    0x1.00026p+0f,  0x1.276266p+0f, 0x1.4ec432p+0f, 0x1.76263ep+0f, 0x1.9d8a84p+0f,
@@ -162,18 +167,20 @@ SATTN_INLINE void vec_tanh_fast_each_f32x16(__m512 x[], const int count)
                -0x1.175606p-13f, -0x1.470942p-15f, -0x1.7e81aap-17f, -0x1.bf6f84p-19f,
                -0x1.085c46p-20f, -0x1.7dbc94p-22f, -0x1.a0ad02p-29f, 0x1.347eap-24f},
     };
+    const vec_pieces32 *table = &constants;
+    __asm__ volatile("" : "+r"(table));
     __m512 a[VEC_EACH], t[VEC_EACH], p[VEC_EACH];
     __m512i piece[VEC_EACH];
     vec_pieces_find_f32x16(a, piece, x, 5, count);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
-        t[u] = _mm512_sub_ps(a[u], vec_pieces32_f32x16(table.centre, piece[u]));
-        p[u] = vec_pieces32_f32x16(table.c4, piece[u]);
+        t[u] = _mm512_sub_ps(a[u], vec_pieces32_f32x16(table->centre, piece[u]));
+        p[u] = vec_pieces32_f32x16(table->c4, piece[u]);
     }
-    vec_pieces32_step_f32x16(p, t, table.c3, piece, count);
-    vec_pieces32_step_f32x16(p, t, table.c2, piece, count);
-    vec_pieces32_step_f32x16(p, t, table.c1, piece, count);
-    vec_pieces32_step_f32x16(p, t, table.base, piece, count);
+    vec_pieces32_step_f32x16(p, t, table->c3, piece, count);
+    vec_pieces32_step_f32x16(p, t, table->c2, piece, count);
+    vec_pieces32_step_f32x16(p, t, table->c1, piece, count);
+    vec_pieces32_step_f32x16(p, t, table->base, piece, count);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u)
         x[u] = vec_pieces_sign_f32x16(p[u], x[u]);
