@@ -81,9 +81,9 @@ SATTN_INLINE void vec_horner_in_f32x4(float32x4_t p[], const float32x4_t r[], co
     vec_horner_f32x4(p, r, *c, count);
 }
 
-/* The functions vec_*_in_* tell whether the loop has registers for their constants. One that has
- * several functions in it has not: then the address of the table is hidden, and constants are read
- * where they are used. Else compilers load them ahead of the loop, and then spill them. */
+/* The functions vec_*_in_* are told whether the loop has registers for their constants. One that
+ * has several functions in it has not: then the address of the table is hidden, and constants are
+ * read where they are used. Else compilers load them ahead of the loop, and then spill them. */
 typedef struct vec_exp_full_table {
     float lowest, highest, log2e, magic, ln2_hi, ln2_lo, c6, c5, c4, c3, c2, one;
 } vec_exp_full_table;
