@@ -75,8 +75,8 @@ static void add_tensor(layer_call *c, fuzz_bytes *bytes, int64_t batch, int64_t 
 {
     sattn_view *const view = &c->view[c->n_buffers];
     buffer *const b = &c->buffers[c->n_buffers++];
-    const bool is_legal = batch >= 0 && rows >= 0 && columns >= 0 && columns < BYTES_MAX &&
-                          rows < BYTES_MAX && batch < BYTES_MAX;
+    const bool is_huge = columns >= BYTES_MAX || rows >= BYTES_MAX || batch >= BYTES_MAX;
+    const bool is_legal = batch >= 0 && rows >= 0 && columns >= 0 && !is_huge;
     *view = (sattn_view){.stride_t = stride_of(bytes, columns)};
     view->stride_b = stride_of(bytes, is_legal && view->stride_t >= 0 && view->stride_t < BYTES_MAX
                                           ? rows * view->stride_t
@@ -86,7 +86,7 @@ static void add_tensor(layer_call *c, fuzz_bytes *bytes, int64_t batch, int64_t 
     if (!is_empty)
         floats = sattn_checked_add(
             floats, sattn_checked_add(reach(rows, view->stride_t), reach(batch, view->stride_b)));
-    if (floats.overflow || floats.value < 0 || floats.value > BYTES_MAX / 4) {
+    if (is_huge || floats.overflow || floats.value < 0 || floats.value > BYTES_MAX / 4) {
         c->is_absent = true;
         return;
     }
