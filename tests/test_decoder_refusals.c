@@ -366,6 +366,22 @@ static void test_no_states(void **state)
     sattn_decoder_destroy(c.decoder);
 }
 
+/* The mean of equal states is that state, of however many; of 4 or 2 to the bit. */
+static void test_mean(void **state)
+{
+    (void)state;
+    static call c;
+    make_call(&c);
+    for (int i = 0; i < BATCH * N_K * N_ENC; ++i)
+        c.h[i] = 0.3f * (float)(i % N_ENC) - 0.7f;
+    c.n_k_valid[0] = 4;
+    c.n_k_valid[1] = 2;
+    assert_int_equal(start(&c), SATTN_OK);
+    assert_memory_equal(c.next, c.next + N_HIDDEN, N_HIDDEN * sizeof(float));
+    assert_true(c.next[0] != 0.0f);
+    sattn_decoder_destroy(c.decoder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +394,7 @@ int main(void)
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_ends_apart),
         cmocka_unit_test(test_no_states),
+        cmocka_unit_test(test_mean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,8 +47,8 @@ sattn_dispatch_defect(general_weights_overlap FILE dispatch/layers/general_check
 # ---- what layers share
 sattn_dispatch_defect(layer_key_splits_follow_threads FILE dispatch/layers/layer.c ${bits}
   FROM [[inner.key_splits = 1;]] TO [[inner.key_splits = inner.threads > 1 ? 2 : 1;]])
-sattn_dispatch_defect(layer_workspace_of_the_caller FILE dispatch/layers/layer.c ${bits}
-  FROM [[bytes.value -= bytes.value % line;]] TO [[bytes.value -= bytes.value % line + line;]])
+sattn_dispatch_defect(layer_scratch_where_tensors_lie FILE dispatch/layers/layer.c ${layers}
+  FROM [[*shared_at = (size_t)room->tensors.value;]] TO [[*shared_at = 0;]])
 sattn_dispatch_defect(layer_overflow_unseen FILE dispatch/layers/layer.c ${refusals}
   FROM [[if (!size.overflow && size.value <= PTRDIFF_MAX)]] TO [[if (size.value <= PTRDIFF_MAX)]])
 sattn_dispatch_defect(projection_of_one_run FILE dispatch/layers/layer.c ${layers}
@@ -98,7 +98,7 @@ sattn_dispatch_defect(decoder_logits_of_the_old_state FILE dispatch/layers/decod
   TO [[run_map(&run, SATTN_DECODER_OUT, args->state, args->logits,]])
 sattn_dispatch_defect(decoder_embedding_of_the_first FILE dispatch/layers/decoder_run.c ${decoder}
   FROM [[(token > 0 ? token * table->stride_t : 0)]] TO [[(token > 1 ? token * table->stride_t : 0)]])
-sattn_dispatch_defect(decoder_mean_of_all FILE dispatch/layers/decoder_run.c ${bits}
+sattn_dispatch_defect(decoder_mean_of_all FILE dispatch/layers/decoder_run.c ${decoder_refusals}
   FROM [[1.0f / (float)mean.n_k_valid[b];]] TO [[1.0f / (float)mean.n_k;]])
 sattn_dispatch_defect(decoder_start_without_tanh FILE dispatch/layers/decoder_run.c ${decoder}
   FROM [[    run_tanh(run, &sums, run->state);
