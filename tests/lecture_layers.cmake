@@ -21,7 +21,7 @@ if(SATTN_CMOCKA_LIBRARY)
     sattn_test(${name} COMMAND test_${name} ONE_CPU LABELS library)
   endforeach()
   add_library(sattn_layer_support STATIC support/layer_calls.c support/layer_cases.c)
-  target_link_libraries(sattn_layer_support PUBLIC sattn_test_support)
+  target_link_libraries(sattn_layer_support PUBLIC sattn_flags sattn_test_support)
   foreach(function IN ITEMS malloc calloc realloc aligned_alloc) # layer_calls.c counts them
     target_link_options(sattn_layer_support INTERFACE LINKER:--wrap=${function})
   endforeach()

@@ -330,6 +330,11 @@ static void test_lanes(test_run *run)
             if (math_bits(got) != math_bits(alone))
                 test_fail(run, "tanh(%a + %a) is %a in lane %lld of %lld, alone %a", (double)q[x],
                           (double)k[x], (double)got, (long long)x, (long long)d, (double)alone);
+            const float sum = q[x] + k[x];
+            const double want = math_reference(SATTN_OP_tanh, sum);
+            const double error = math_error(SATTN_OP_tanh, sum, want, alone);
+            if (sum != 0 && !(error <= sattn_kernel_stated_ulp(run->kernel)))
+                test_fail(run, "tanh(%a) is %a, %g ULP off", (double)sum, (double)alone, error);
             v[x] = 0;
         }
     }

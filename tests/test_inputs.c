@@ -38,6 +38,20 @@ static void test_known_values(void **state)
     }
 }
 
+static void test_normals_in_a_row(void **state)
+{
+    (void)state;
+    enum { N = 40 };
+    static const uint64_t firsts[] = {0, 7, 1000000000000, UINT64_MAX - N / 2};
+    for (size_t f = 0; f < sizeof firsts / sizeof firsts[0]; ++f) {
+        float values[N + 1] = {[N] = 9.0f};
+        sattn_random_normals(5, 3, firsts[f], N, values);
+        for (uint64_t i = 0; i < N; ++i)
+            assert_true(values[i] == sattn_random_normal(5, 3, firsts[f] + i));
+        assert_true(values[N] == 9.0f);
+    }
+}
+
 static void test_streams_differ(void **state)
 {
     (void)state;
@@ -372,14 +386,14 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_values),  cmocka_unit_test(test_streams_differ),
-        cmocka_unit_test(test_distributions), cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_names),         cmocka_unit_test(test_magnitudes),
-        cmocka_unit_test(test_score_spread),  cmocka_unit_test(test_rising),
-        cmocka_unit_test(test_equal),         cmocka_unit_test(test_one_hot),
-        cmocka_unit_test(test_attention),     cmocka_unit_test(test_denormal),
-        cmocka_unit_test(test_masks),         cmocka_unit_test(test_bias),
-        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_known_values),   cmocka_unit_test(test_normals_in_a_row),
+        cmocka_unit_test(test_streams_differ), cmocka_unit_test(test_distributions),
+        cmocka_unit_test(test_same_bits),      cmocka_unit_test(test_names),
+        cmocka_unit_test(test_magnitudes),     cmocka_unit_test(test_score_spread),
+        cmocka_unit_test(test_rising),         cmocka_unit_test(test_equal),
+        cmocka_unit_test(test_one_hot),        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_denormal),       cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_bias),           cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,12 +121,33 @@ static void test_missing_inputs(void **state)
     }
 }
 
+/* A position of causal self-attention does not see what lies behind it, existing or not. */
+static void test_causal_lengths(void **state)
+{
+    (void)state;
+    for (int i = 0; i < layer_n_cases; ++i) {
+        layer_call want = plain_call(), got = plain_call();
+        if (strcmp(layer_cases[i].name, "causal self-attention") != 0)
+            continue;
+        got.n_k_valid = lengths;
+        layer_run(&layer_cases[i], &want);
+        layer_run(&layer_cases[i], &got);
+        for (int64_t b = 0; b < LAYER_BATCH; ++b)
+            for (int64_t row = 0; row < lengths[b]; ++row)
+                assert_memory_equal(test_operand_f32(&got.outputs[0], b, row),
+                                    test_operand_f32(&want.outputs[0], b, row),
+                                    LAYER_D * sizeof(float));
+        layer_free(&want);
+        layer_free(&got);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_workspace),      cmocka_unit_test(test_threads),
         cmocka_unit_test(test_packed),         cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_missing_inputs),
+        cmocka_unit_test(test_missing_inputs), cmocka_unit_test(test_causal_lengths),
     };
     return cmocka_run_group_tests(tests, fill, NULL);
 }

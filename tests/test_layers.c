@@ -35,7 +35,7 @@ static bounded general_scores(const sattn_general_attention_args *a)
         const bounded mapped_q = bounded_linear(&q, &map_q), mapped_x = bounded_linear(&x, &map_x);
         return bounded_alignments(&mapped_q, &mapped_x, a->v);
     }
-    if (a->align == SATTN_ALIGN_BILINEAR && a->n_q < a->n_k) {
+    if (a->align == SATTN_ALIGN_BILINEAR && a->n_q < a->n_k && !a->w_x.packed) {
         const bounded sums = bounded_product(&q, a->w_x.w.data, a->d_x);
         return bounded_dots(&sums, &x, 1);
     }
@@ -72,19 +72,19 @@ static sattn_general_attention_args general_args(const lecture_case *c)
     return a;
 }
 
-static void test_general(lecture_test *test, const lecture_case *c)
+static void compare_general(lecture_test *test, const lecture_case *c,
+                            sattn_general_attention_args *a)
 {
-    sattn_general_attention_args a = general_args(c);
-    const bounded scores = general_scores(&a);
-    const bounded x = bounded_given(a.x.data, a.n_k, a.d_x);
+    const bounded scores = general_scores(a);
+    const bounded x = bounded_given(a->x.data, a->n_k, a->d_x);
     const bounded_attention want = bounded_attend(&scores, &x, false);
-    const int64_t n_y = a.n_q * a.d_x, n_weights = a.n_q * a.n_k;
+    const int64_t n_y = a->n_q * a->d_x, n_weights = a->n_q * a->n_k;
     float *const y = floats(n_y), *const weights = floats(n_weights);
-    a.y = (sattn_mut_view){.data = y, .stride_b = n_y, .stride_t = a.d_x};
+    a->y = (sattn_mut_view){.data = y, .stride_b = n_y, .stride_t = a->d_x};
     for (int with_weights = 0; with_weights < 2; ++with_weights) {
-        a.weights = (sattn_mut_view){
-            .data = with_weights ? weights : NULL, .stride_b = n_weights, .stride_t = a.n_k};
-        if (!lecture_succeeds(test, c, sattn_general_attention(&a, &test->options)))
+        a->weights = (sattn_mut_view){
+            .data = with_weights ? weights : NULL, .stride_b = n_weights, .stride_t = a->n_k};
+        if (!lecture_succeeds(test, c, sattn_general_attention(a, &test->options)))
             break;
         lecture_compare(test, c, "y", &want.outputs, y);
         expect_same(test, c, "y", y, y + n_y, n_y);
@@ -93,6 +93,26 @@ static void test_general(lecture_test *test, const lecture_case *c)
     expect_same(test, c, "weights", weights, weights + n_weights, n_weights);
     free(y);
     free(weights);
+}
+
+/* Packed, W of a bilinear alignment goes to the inputs, where they are more than the queries too.
+ */
+static void test_general(lecture_test *test, const lecture_case *c)
+{
+    sattn_general_attention_args a = general_args(c);
+    size_t size;
+    compare_general(test, c, &a);
+    if (a.align != SATTN_ALIGN_BILINEAR ||
+        !lecture_succeeds(test, c,
+                          sattn_linear_pack_size(&a.w_x, BATCH * a.n_k, &test->options, &size)))
+        return;
+    void *const packed = aligned_alloc(64, (size + 63) / 64 * 64);
+    if (lecture_succeeds(test, c,
+                         sattn_linear_pack(&a.w_x, BATCH * a.n_k, &test->options, packed, size))) {
+        a.w_x.packed = packed;
+        compare_general(test, c, &a);
+    }
+    free(packed);
 }
 
 /* ---- keys and values of their own */

@@ -110,6 +110,19 @@ static void test_models(test_run *run)
         check_both(run, linear_shape_plain(sizes[at][0], sizes[at][1], sizes[at][2]));
 }
 
+/* More rows than a strip has, and more outputs than a chunk: each strip meets each chunk. */
+static void test_chunks(test_run *run)
+{
+    for (int variant = 0; variant < 8; ++variant) {
+        linear_shape shape =
+            linear_shape_plain(variant % 2 ? 65 : 130, variant % 4 > 1 ? 513 : 1050, 3);
+        shape.is_packed = variant > 3;
+        shape.has_bias = true;
+        if (test_step(run, TEST_ALWAYS))
+            check_step(run, &shape);
+    }
+}
+
 /* Gaps, zero strides and misaligned starts, one operand at a time, on both flush sides. */
 static void test_layouts(test_run *run)
 {
@@ -423,23 +436,15 @@ static void test_infinities(test_run *run)
 int main(int argc, char **argv)
 {
     static const test_group groups[] = {
-        {"tiles", test_tiles},
-        {"rows", test_rows},
-        {"outputs", test_outputs},
-        {"features", test_features},
-        {"models", test_models},
-        {"layouts", test_layouts},
-        {"ranges", test_ranges},
-        {"empty", test_empty},
-        {"anything", test_anything},
-        {"fp-state", test_fp_state},
-        {"cuts", test_cuts},
-        {"packing", test_packing},
-        {"equal-places", test_equal_places},
-        {"alignment", test_alignment},
-        {"bias-and-sum", test_bias_and_sum},
-        {"specials", test_specials},
-        {"infinities", test_infinities},
+        {"tiles", test_tiles},         {"rows", test_rows},
+        {"outputs", test_outputs},     {"features", test_features},
+        {"models", test_models},       {"chunks", test_chunks},
+        {"layouts", test_layouts},     {"ranges", test_ranges},
+        {"empty", test_empty},         {"anything", test_anything},
+        {"fp-state", test_fp_state},   {"cuts", test_cuts},
+        {"packing", test_packing},     {"equal-places", test_equal_places},
+        {"alignment", test_alignment}, {"bias-and-sum", test_bias_and_sum},
+        {"specials", test_specials},   {"infinities", test_infinities},
     };
     return test_main_of(argc, argv, SATTN_OP_linear, groups, COUNT(groups));
 }

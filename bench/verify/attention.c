@@ -53,7 +53,7 @@ static void ask_and_compare(const verification *v, const sattn_ref_row_args *row
         .row = &row,
         .bound = v->bound,
         .lse_bound = sattn_verify_bound(row_args, &row, &v->params, v->bound),
-        .overflows = sattn_answer_may_overflow(row_args, &row)};
+        .overflows = sattn_row_may_overflow(row_args, &row)};
     if (v->answers)
         sattn_answers_keep(v->answers, &v->params, at, &answer, v->args->d_v);
     compare(v, row_args, &answer, at);

@@ -7,6 +7,8 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* exp(t) for t below -87.33 is exactly 0; a rescaled weight may vanish where its key trails the
  * maximum by the lazy threshold less. From here on keys are allowed to lose their weight. */
@@ -15,10 +17,16 @@
 /* Up to here every integer is a float. */
 #define EXACT_INTEGERS 0x1p24
 
+/* The error terms of one key. All but delta only where it has a weight. */
+typedef struct bound_key {
+    double delta, h, alpha, beta;
+} bound_key;
+
 typedef struct bound_row {
     const sattn_ref_row_args *args;
     const sattn_ref_row_result *row;
     const sattn_bound_params *params;
+    bound_key *keys;
     int64_t n;           /* keys of the range */
     double n_blocks;     /* key blocks that it touches */
     double n_splits;     /* partial results that are merged; a sink counts as one */
@@ -94,50 +102,62 @@ static double bound_delta(const bound_row *b, int64_t at)
     return sattn_bound_biased(&bias, delta, logit, b->params->underflow);
 }
 
-bool sattn_score_may_overflow(const float *q, const float *k, int64_t d, double scale)
+/* From this size on a sum of d products, or a product, may overflow by its roundings. */
+static double overflowing_size(int64_t d)
 {
-    const double most = (double)FLT_MAX / (1 + sattn_bound_gamma(0, (double)d + 1));
-    double size = 0;
+    return (double)FLT_MAX / (1 + sattn_bound_gamma(0, (double)d + 1));
+}
+
+bool sattn_query_may_overflow(const float *q, int64_t d, double scale)
+{
+    const double most = overflowing_size(d);
     for (int64_t x = 0; x < d; ++x) {
         const double scaled = fabs(scale * (double)q[x]);
         if (isfinite(scaled) && scaled >= most)
             return true;
-        const double product = scaled * fabs((double)k[x]);
-        size += isfinite(product) ? product : 0;
     }
-    return size >= most;
+    return false;
 }
 
-bool sattn_row_may_overflow(const sattn_ref_row_args *args)
+bool sattn_dot_may_overflow(const float *q, const float *k, int64_t d, double scale, double size)
 {
+    double finite_size = size;
+    if (!isfinite(size)) {
+        finite_size = 0;
+        for (int64_t x = 0; x < d; ++x) {
+            const double product = fabs(scale * (double)q[x]) * fabs((double)k[x]);
+            finite_size += isfinite(product) ? product : 0;
+        }
+    }
+    return finite_size >= overflowing_size(d);
+}
+
+bool sattn_row_may_overflow(const sattn_ref_row_args *args, const sattn_ref_row_result *row)
+{
+    if (row->n_visible > 0 && sattn_query_may_overflow(args->q, args->d, args->scale))
+        return true;
     for (int64_t j = args->key_begin; j < args->key_end; ++j)
         if (sattn_ref_is_visible(args, j) &&
-            sattn_score_may_overflow(args->q, args->k + j * args->k_stride, args->d, args->scale))
+            sattn_dot_may_overflow(args->q, args->k + j * args->k_stride, args->d, args->scale,
+                                   row->dot_sizes[j - args->key_begin]))
             return true;
     return false;
 }
 
-/* What the oracle has found tells it of nearly all rows. */
-bool sattn_answer_may_overflow(const sattn_ref_row_args *args, const sattn_ref_row_result *row)
+/* The largest finite |x| so far, as bits: these are ordered as the numbers are. */
+static uint32_t bound_larger(uint32_t most, float x)
 {
-    const double far_from_it = (double)FLT_MAX / 4;
-    bool is_far = args->d < INT64_C(1) << 20; /* or roundings count */
-    for (int64_t x = 0; is_far && x < args->d; ++x)
-        is_far = fabs(args->scale * (double)args->q[x]) < far_from_it;
-    for (int64_t at = 0; is_far && at < args->key_end - args->key_begin; ++at)
-        is_far = row->dot_sizes[at] < far_from_it;
-    return !is_far && sattn_row_may_overflow(args);
-}
-
-static double larger(double a, double b)
-{
-    return b > a ? b : a;
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits &= 0x7fffffffu;
+    return bits < 0x7f800000u && bits > most ? bits : most;
 }
 
 static bound_row bound_prepare(const sattn_ref_row_args *a, const sattn_ref_row_result *row,
-                               const sattn_bound_params *params)
+                               const sattn_bound_params *params, bound_key *keys)
 {
-    bound_row b = {.args = a, .row = row, .params = params, .n = a->key_end - a->key_begin};
+    bound_row b = {.args = a, .row = row, .params = params, .keys = keys};
+    b.n = a->key_end - a->key_begin;
     const int64_t block = params->key_block > 0 ? params->key_block : a->key_end;
     const int64_t first_block = a->key_begin / block, last_block = (a->key_end - 1) / block;
     b.n_blocks = (double)(last_block - first_block + 1);
@@ -146,27 +166,25 @@ static bound_row bound_prepare(const sattn_ref_row_args *a, const sattn_ref_row_
     b.dot_error = sattn_bound_gamma(params->lambda, (double)a->d + 1 + params->scale_roundings);
 
     double q_max = 0;
-    double k_max = 0;
-    for (int64_t x = 0; x < a->d; ++x)
-        q_max = isfinite(a->q[x]) ? fmax(q_max, fabs(a->scale * (double)a->q[x])) : q_max;
+    uint32_t k_most = 0;
     for (int64_t at = 0; at < b.n; ++at) {
         if (!isfinite(row->logits[at])) /* hidden, or of weight 0 exactly */
             continue;
         const float *const k = a->k + (a->key_begin + at) * a->k_stride;
         for (int64_t x = 0; x < a->d; ++x)
-            k_max = isfinite(k[x]) ? larger(k_max, fabs((double)k[x])) : k_max;
+            k_most = bound_larger(k_most, k[x]);
     }
-    b.dot_flush = params->underflow * (double)a->d * (k_max + q_max + 2);
+    float k_max;
+    memcpy(&k_max, &k_most, sizeof k_max);
+    b.dot_flush = params->underflow * (double)a->d * ((double)k_max + q_max + 2);
     for (int64_t at = 0; at < b.n; ++at)
-        if (isfinite(row->logits[at]))
-            b.top_delta = fmax(b.top_delta, row->logits[at] + bound_delta(&b, at) - row->max_logit);
+        if (isfinite(row->logits[at])) {
+            keys[at].delta = bound_delta(&b, at);
+            const double exceeds = row->logits[at] + keys[at].delta - row->max_logit;
+            b.top_delta = exceeds > b.top_delta ? exceeds : b.top_delta;
+        }
     return b;
 }
-
-/* The error terms of one key. */
-typedef struct bound_key {
-    double h, alpha, beta;
-} bound_key;
 
 static bound_key bound_weight(const bound_row *b, double logit, double delta)
 {
@@ -175,14 +193,14 @@ static bound_key bound_weight(const bound_row *b, double logit, double delta)
     const double lazy = b->params->lazy_threshold;
     const double trails = b->row->max_logit - logit + delta + b->top_delta;
     double n_rescales = b->n_blocks - 1;
-    if (lazy > 0)
-        n_rescales = fmin(n_rescales, 1 + trails / lazy);
+    if (lazy > 0 && 1 + trails / lazy < n_rescales)
+        n_rescales = 1 + trails / lazy;
     const double merges = b->n_splits > 1 ? b->n_splits : 0;
     const double n_exps = 1 + n_rescales + (merges > 0 ? 1 : 0);
     double exponent = trails;
     if (b->n_blocks > 1 || merges > 0)
         exponent += 2 * lazy;
-    bound_key key = {0};
+    bound_key key = {.delta = delta};
     key.h = expm1(delta + u * exponent + n_exps * exp_error * (1 + exp_error));
     if (trails > VANISHING)
         key.h += 1;
@@ -209,7 +227,8 @@ static bound_sums bound_denominator(const bound_row *b)
         const double weight = b->row->weights[at];
         if (weight == 0)
             continue;
-        const bound_key key = bound_weight(b, b->row->logits[at], bound_delta(b, at));
+        const bound_key key = bound_weight(b, b->row->logits[at], b->keys[at].delta);
+        b->keys[at] = key;
         sums.weight += weight * (key.h + (1 + key.h) * key.beta);
         sums.denominator += weight * (1 + key.h) * key.beta;
     }
@@ -244,9 +263,9 @@ static void bound_columns(const bound_row *b, const bound_sums *sums, int64_t fi
             continue;
         const float *const v = a->v + j * a->v_stride + first;
         const double weight = b->row->weights[at];
-        const bound_key key = bound_weight(b, b->row->logits[at], bound_delta(b, at));
-        const double by_h = weight > 0 ? weight * key.h : 0;
-        const double by_alpha = weight > 0 ? weight * (1 + key.h) * key.alpha : 0;
+        const bound_key *const key = &b->keys[at];
+        const double by_h = weight > 0 ? weight * key->h : 0;
+        const double by_alpha = weight > 0 ? weight * (1 + key->h) * key->alpha : 0;
         for (int y = 0; y < n; ++y) {
             const double value = (double)v[y];
             moved[y] += fabs(value - o[y]) * by_h;
@@ -292,14 +311,21 @@ double sattn_bound_row(const sattn_ref_row_args *args, const sattn_ref_row_resul
                        const sattn_bound_params *params, double *bound)
 {
     const double u = SATTN_UNIT_ROUNDOFF;
-    const bound_row b = bound_prepare(args, row, params);
+    bound_key *const keys = malloc(((size_t)(args->key_end - args->key_begin) + 1) * sizeof *keys);
+    if (!keys) { /* no error is below NaN */
+        for (int64_t y = 0; y < args->d_v; ++y)
+            bound[y] = NAN;
+        return NAN;
+    }
+    const bound_row b = bound_prepare(args, row, params, keys);
     bound_sums sums = bound_denominator(&b);
-    if (sattn_answer_may_overflow(args, row))
+    if (sattn_row_may_overflow(args, row))
         sums.weight = INFINITY;
     for (int64_t first = 0; first < args->d_v; first += COLUMNS) {
         const int64_t rest = args->d_v - first;
         bound_columns(&b, &sums, first, rest < COLUMNS ? (int)rest : COLUMNS, bound);
     }
+    free(keys);
     if (!(sums.weight < 1))
         return INFINITY;
     const double log_size = fabs(row->lse - row->max_logit) + params->lazy_threshold;

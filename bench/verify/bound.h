@@ -67,14 +67,13 @@ double sattn_bound_bias_of(const sattn_bound_bias *bias);
 double sattn_bound_biased(const sattn_bound_bias *bias, double delta, double logit,
                           double underflow);
 
-/* Whether the score of q and k, or scale q alone, may overflow on its way because of finite
+/* Whether scale q alone, or the score of q and k, may overflow on its way because of finite
  * features. Such a score may be anything, also where the features make a number, or a softcap does.
- */
-bool sattn_score_may_overflow(const float *q, const float *k, int64_t d, double scale);
-/* The same of any visible key of a row. */
-bool sattn_row_may_overflow(const sattn_ref_row_args *args);
-/* The same; `row` is the oracle's result for it, with dot_sizes. */
-bool sattn_answer_may_overflow(const sattn_ref_row_args *args, const sattn_ref_row_result *row);
+ * `size` is the score's sum_x |scale q_x k_x| as the oracle has it. */
+bool sattn_query_may_overflow(const float *q, int64_t d, double scale);
+bool sattn_dot_may_overflow(const float *q, const float *k, int64_t d, double scale, double size);
+/* Both, of any visible key of a row. `row` is the oracle's finished result, with dot_sizes. */
+bool sattn_row_may_overflow(const sattn_ref_row_args *args, const sattn_ref_row_result *row);
 
 /* Fills bound[d_v] with the largest |o - oracle| for the row; +inf where the row's error cannot be
  * bounded. `row` is the oracle's finished result for `args`, with logits and dot_sizes; rows that

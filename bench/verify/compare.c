@@ -92,7 +92,8 @@ static void measure_error(const sattn_verify_element *element, double error, sat
         return;
     ++result->n_measured;
     result->mean_error += (error / unit - result->mean_error) / (double)result->n_measured;
-    result->worst_bound = fmax(result->worst_bound, element->bound / unit);
+    if (element->bound / unit > result->worst_bound)
+        result->worst_bound = element->bound / unit;
     if (error / unit > result->worst_error || result->n_measured == 1) {
         result->worst_error = error / unit;
         result->worst_error_bound = element->bound / unit;
@@ -247,7 +248,7 @@ void sattn_verify_row(const sattn_ref_row_args *args, const sattn_ref_row_result
     const sattn_verify_answer answer = {.row = row,
                                         .bound = bound,
                                         .lse_bound = sattn_verify_bound(args, row, params, bound),
-                                        .overflows = sattn_answer_may_overflow(args, row)};
+                                        .overflows = sattn_row_may_overflow(args, row)};
     sattn_verify_against(args, &answer, o, lse, at, result);
 }
 

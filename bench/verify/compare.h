@@ -78,7 +78,7 @@ typedef struct sattn_verify_answer {
     const sattn_ref_row_result *row; /* its weights are looked at where o is NaN */
     const double *bound;             /* [d_v] */
     double lse_bound;
-    bool overflows; /* some score may: sattn_answer_may_overflow */
+    bool overflows; /* some score may: sattn_row_may_overflow */
 } sattn_verify_answer;
 
 /* Fills bound[d_v], and returns that of the log-sum-exp; nothing, and 0, where the row is one value

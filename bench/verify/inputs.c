@@ -31,11 +31,21 @@ static uint64_t mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
+static const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+
+static uint64_t start_of(uint64_t seed, uint64_t stream)
+{
+    return mix(mix(seed + golden) + stream * golden);
+}
+
+static uint64_t bits_at(uint64_t start, uint64_t counter)
+{
+    return mix(start + (counter + 1) * golden);
+}
+
 uint64_t sattn_random_bits(uint64_t seed, uint64_t stream, uint64_t counter)
 {
-    const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
-    const uint64_t start = mix(mix(seed + golden) + stream * golden);
-    return mix(start + (counter + 1) * golden);
+    return bits_at(start_of(seed, stream), counter);
 }
 
 double sattn_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter)
@@ -43,15 +53,30 @@ double sattn_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter)
     return (double)(sattn_random_bits(seed, stream, counter) >> 11) * 0x1p-53;
 }
 
+/* Even and odd 16-bit integers are summed side by side, in 32 bits each. */
+static float normal_at(uint64_t start, uint64_t counter)
+{
+    const uint64_t even = UINT64_C(0x0000ffff0000ffff);
+    uint64_t sums = 0;
+    for (uint64_t draw = 0; draw < 3; ++draw) {
+        const uint64_t bits = bits_at(start, 3 * counter + draw);
+        sums += (bits & even) + (bits >> 16 & even);
+    }
+    const int32_t sum = (int32_t)(sums & 0xffffffffu) + (int32_t)(sums >> 32);
+    return (float)(sum - 6 * 65535) * 0x1p-16f;
+}
+
 float sattn_random_normal(uint64_t seed, uint64_t stream, uint64_t counter)
 {
-    int32_t sum = -6 * 65535;
-    for (uint64_t draw = 0; draw < 3; ++draw) {
-        const uint64_t bits = sattn_random_bits(seed, stream, 3 * counter + draw);
-        sum += (int32_t)(bits & 0xffff) + (int32_t)(bits >> 16 & 0xffff) +
-               (int32_t)(bits >> 32 & 0xffff) + (int32_t)(bits >> 48);
-    }
-    return (float)sum * 0x1p-16f;
+    return normal_at(start_of(seed, stream), counter);
+}
+
+void sattn_random_normals(uint64_t seed, uint64_t stream, uint64_t counter, int64_t n,
+                          float *values)
+{
+    const uint64_t start = start_of(seed, stream);
+    for (int64_t i = 0; i < n; ++i)
+        values[i] = normal_at(start, counter + (uint64_t)i);
 }
 
 static const struct {

@@ -17,6 +17,9 @@
 uint64_t sattn_random_bits(uint64_t seed, uint64_t stream, uint64_t counter);
 double sattn_random_uniform(uint64_t seed, uint64_t stream, uint64_t counter);
 float sattn_random_normal(uint64_t seed, uint64_t stream, uint64_t counter);
+/* The deviates of n counters in a row. */
+void sattn_random_normals(uint64_t seed, uint64_t stream, uint64_t counter, int64_t n,
+                          float *values);
 
 typedef enum sattn_input_kind {
     SATTN_INPUT_NORMAL,    /* Q, K, V ~ N(0, 1): scores of standard deviation 1 */

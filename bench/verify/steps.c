@@ -31,12 +31,14 @@ void sattn_verify_scores_row(const sattn_verify_scores *row, const float *got,
                              sattn_verify_place at, sattn_verify_result *result)
 {
     const double softcap = (double)row->softcap;
+    const double scale = (double)row->scale;
     const double dot_error = sattn_bound_gamma(0, (double)row->d + 1);
+    const bool query_may_overflow = sattn_query_may_overflow(row->q, row->d, scale);
     ++result->n_rows;
     for (int64_t j = 0; j < row->n; ++j) {
         const float *const k = row->k + j * row->k_stride;
         double size;
-        const double want = sattn_ref_score(row->q, k, row->d, (double)row->scale, softcap, &size);
+        const double want = sattn_ref_score(row->q, k, row->d, scale, softcap, &size);
         double bound = dot_error * size + scores_underflow(k, row->d) + SATTN_ORACLE_ERROR * size;
         if (softcap != 0)
             bound = sattn_bound_capped(softcap, want, 0, bound) + softcap * LEAST_STEP;
@@ -47,7 +49,8 @@ void sattn_verify_scores_row(const sattn_verify_scores *row, const float *got,
             .bound = bound,
             .unit = measured_unit(magnitude),
             .in_ulp = fabs(want) >= magnitude / 2,
-            .may_spoil = sattn_score_may_overflow(row->q, k, row->d, (double)row->scale)};
+            .may_spoil =
+                query_may_overflow || sattn_dot_may_overflow(row->q, k, row->d, scale, size)};
         at.column = j;
         sattn_verify_record(&element, at, result);
     }

@@ -28,7 +28,7 @@ void sattn_verify_map_row(const sattn_verify_map *row, const float *got, sattn_v
                                              row->bias ? &row->bias[o] : NULL, NULL, &size);
         const sattn_verify_element element = {.got = got[o],
                                               .want = want,
-                                              .bound = error * size + n * 0x1p-149,
+                                              .bound = error * size + (double)row->n_in * 0x1p-149,
                                               .unit = measured_unit(size),
                                               .in_ulp = fabs(want) >= size / 2,
                                               .may_spoil = size * (1 + error) >= (double)FLT_MAX &&

@@ -7,6 +7,7 @@
 #include "bench/verify/visible.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* -ln of the least weight: what trails further is 0. */
 #define LAST_TRAILING 87.33654475055310
@@ -14,14 +15,23 @@
 /* What an operation on numbers below FLT_MIN may be off by. */
 #define LEAST_STEP 0x1p-149
 
+typedef struct weights_key {
+    double logit;
+    double weight; /* exp(logit - max) */
+    double delta;
+} weights_key;
+
 typedef struct weights_row {
     sattn_ref_scores scores;
     sattn_ref_softmax softmax;
-    double own_max;   /* of the keys' logits, without the sink */
-    double exp_error; /* of one exp, relative */
+    weights_key *keys; /* from key_begin on */
+    double own_max;    /* of the keys' logits, without the sink */
+    double exp_error;  /* of one exp, relative */
     double n_blocks;
     double n_sinks;   /* 1, or 0 */
-    double beta;      /* relative error of the sum by its additions and rescalings */
+    double alpha;     /* relative error of a weight: its rescaling, and the division's two; of a
+                         sink one more rescaling, division, product */
+    double beta;      /* of the sum by its additions and rescalings, relative */
     double top_delta; /* how far the largest computed logit may exceed the largest one */
     double w;         /* relative error of the sum */
 } weights_row;
@@ -80,45 +90,53 @@ static double weights_h(const weights_row *r, double logit, double delta, double
     return expm1(delta + SATTN_UNIT_ROUNDOFF * trail + n_exps * e * (1 + e));
 }
 
-/* own_max and top_delta. */
+/* The keys, own_max and top_delta. */
 static void weights_find_top(weights_row *r)
 {
+    const int64_t n = r->scores.key_end - r->scores.key_begin;
     r->own_max = -INFINITY;
-    for (int64_t j = r->scores.key_begin; j < r->scores.key_end; ++j)
-        r->own_max = fmax(r->own_max, sattn_ref_logit(&r->scores, j));
-    for (int64_t j = r->scores.key_begin; j < r->scores.key_end; ++j) {
-        const double logit = sattn_ref_logit(&r->scores, j);
-        if (isfinite(logit))
-            r->top_delta = fmax(r->top_delta, logit + weights_delta(r, j, logit) - r->own_max);
+    for (int64_t at = 0; at < n; ++at) {
+        weights_key *const key = &r->keys[at];
+        key->logit = sattn_ref_logit(&r->scores, r->scores.key_begin + at);
+        key->weight = exp(key->logit - r->softmax.max);
+        key->delta = weights_delta(r, r->scores.key_begin + at, key->logit);
+        r->own_max = key->logit > r->own_max ? key->logit : r->own_max;
+    }
+    for (int64_t at = 0; at < n; ++at) {
+        const weights_key *const key = &r->keys[at];
+        const double exceeds = key->logit + key->delta - r->own_max;
+        if (isfinite(key->logit) && exceeds > r->top_delta)
+            r->top_delta = exceeds;
     }
 }
 
+/* Without keys where there was no memory for them. */
 static weights_row weights_prepare(const sattn_verify_weights *row)
 {
     weights_row r = {.scores = sattn_verify_scores_of(row->s, row->visible, row->g, row->i)};
+    const int64_t n = r.scores.key_end - r.scores.key_begin;
+    r.keys = malloc(((size_t)n + 1) * sizeof *r.keys);
     r.scores.has_sink = row->sink != NULL;
     r.scores.sink = row->sink ? (double)*row->sink : 0;
     r.softmax = sattn_ref_softmax_of(&r.scores);
     r.n_sinks = row->sink ? 1 : 0;
     r.exp_error = sattn_bound_defaults().exp_error * SATTN_UNIT_ROUNDOFF;
-    if (r.softmax.is_nan || r.softmax.n_visible == 0)
+    if (!r.keys || r.softmax.is_nan || r.softmax.n_visible == 0)
         return r;
-    const int64_t n = r.scores.key_end - r.scores.key_begin;
     const double longest = (double)(n < SATTN_KEY_BLOCK ? n : SATTN_KEY_BLOCK);
     const int64_t first_block = r.scores.key_begin / SATTN_KEY_BLOCK;
     const int64_t last_block = (r.scores.key_end - 1) / SATTN_KEY_BLOCK;
     r.n_blocks = (double)(last_block - first_block + 1);
+    r.alpha = sattn_bound_gamma(0, 3 + 3 * r.n_sinks);
     r.beta = sattn_bound_gamma(0, longest - 1 + 2 * r.n_blocks - 1 + 2 * r.n_sinks);
     weights_find_top(&r);
     double w = 0;
-    for (int64_t j = r.scores.key_begin; j < r.scores.key_end; ++j) {
-        const double logit = sattn_ref_logit(&r.scores, j);
-        const double weight = exp(logit - r.softmax.max);
-        if (weight == 0) /* its h may be infinite */
+    for (int64_t at = 0; at < n; ++at) {
+        const weights_key *const key = &r.keys[at];
+        if (key->weight == 0) /* its h may be infinite */
             continue;
-        const double delta = weights_delta(&r, j, logit);
-        const double h = weights_h(&r, logit, delta, r.n_blocks + r.n_sinks);
-        w += weight * (h + (1 + h) * r.beta);
+        const double h = weights_h(&r, key->logit, key->delta, r.n_blocks + r.n_sinks);
+        w += key->weight * (h + (1 + h) * r.beta);
     }
     const double sink_weight = row->sink ? exp(r.scores.sink - r.softmax.max) : 0;
     if (sink_weight > 0) {
@@ -133,16 +151,15 @@ static void verify_weight(const weights_row *r, int64_t j, float got, sattn_veri
                           sattn_verify_result *result)
 {
     const double u = SATTN_UNIT_ROUNDOFF;
-    const double logit = sattn_ref_logit(&r->scores, j);
-    const double want = exp(logit - r->softmax.max) / r->softmax.sum;
+    const weights_key *const key = &r->keys[j - r->scores.key_begin];
+    const double logit = key->logit;
+    const double delta = key->delta;
+    const double want = key->weight / r->softmax.sum;
     double bound = 0;
-    const double delta = weights_delta(r, j, logit);
     const double lost = LAST_TRAILING * (1 + 2 * u) + 2 * delta + 2 * r->top_delta;
     if (logit > -INFINITY && weights_trail(r, r->own_max, logit, delta) <= lost) {
         const double h = weights_h(r, logit, delta, (r->n_blocks > 1 ? 2 : 1) + r->n_sinks);
-        /* A rescaling, and the division's two; of a sink one more rescaling, division, product. */
-        const double alpha = sattn_bound_gamma(0, 3 + 3 * r->n_sinks);
-        const double relative = ((1 + h) * (1 + alpha) - 1 + r->w) / (1 - r->w);
+        const double relative = ((1 + h) * (1 + r->alpha) - 1 + r->w) / (1 - r->w);
         bound = r->w < 1 ? want * (relative + SATTN_ORACLE_ERROR) : 1;
         bound += SATTN_LEAST_WEIGHT * (1 + 4 * u);
     }
@@ -216,7 +233,9 @@ void sattn_verify_weights_row(const sattn_verify_weights *row, const float *got,
 {
     const weights_row r = weights_prepare(row);
     ++result->n_rows;
-    for (int64_t j = 0; j < row->n_columns; ++j) {
+    if (!r.keys)
+        sattn_verify_fail((double)NAN, (double)NAN, 0, "no memory to verify the row", at, result);
+    for (int64_t j = 0; j < row->n_columns && r.keys; ++j) {
         at.column = j;
         if (!is_visible(&r.scores, j))
             sattn_verify_record_bits(got[j], 0.0f, "the weight of a hidden key must be +0", at,
@@ -231,4 +250,5 @@ void sattn_verify_weights_row(const sattn_verify_weights *row, const float *got,
         verify_statistics(&r, *row_max, *row_sum, at, result);
     if (row->lse)
         verify_lse(&r, *row->lse, at, result);
+    free(r.keys);
 }

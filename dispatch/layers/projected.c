@@ -230,15 +230,21 @@ static sattn_status make(projected_plan *plan, const sattn_projected *layer,
 
 /* ---- the run */
 
+static void map_inputs(const projected_plan *plan, sattn_map map, unsigned char *workspace)
+{
+    sattn_projection_run(&plan->maps[map], plan->layer->x.data, workspace + plan->at[map],
+                         workspace + plan->shared_at);
+}
+
 static void run_in(void *context, unsigned char *workspace)
 {
     const projected_plan *const plan = context;
     const sattn_projected *const layer = plan->layer;
     unsigned char *const shared = workspace + plan->shared_at;
-    for (int map = SATTN_MAP_Q; map <= SATTN_MAP_V; ++map)
-        if (layer->w[map])
-            sattn_projection_run(&plan->maps[map], layer->x.data, workspace + plan->at[map],
-                                 shared);
+    if (layer->w[SATTN_MAP_Q])
+        map_inputs(plan, SATTN_MAP_Q, workspace);
+    map_inputs(plan, SATTN_MAP_K, workspace);
+    map_inputs(plan, SATTN_MAP_V, workspace);
     sattn_attention_args attention = attention_of(plan, workspace);
     if (plan->has_offsets) {
         attention.causal_offset = sattn_room_at(workspace, plan->offsets_at);

@@ -6,6 +6,7 @@
  * cache. Memory is fastest where that goes from front to back, in one stream that hardly ever
  * pauses: line by line in the order in which they lie (fetch.h), whatever a tile reads meanwhile,
  * or with each line the one ahead of it, where a tile reads in that order itself.
+ * Tiles of outputs may take V from a cache by columns, and then prefetch it so.
  *
  * From memory that is further ahead than from a cache, where what is fetched too early is lost
  * again when K and V change places. Where they come from is guessed: a call that is repeated finds
@@ -18,7 +19,7 @@
 
 enum {
     FUSED_FETCH_HELD = 12 << 20, /* most bytes of a call's K and V that may all lie in a cache */
-    FUSED_FETCH_NEAR = 2 << 10,  /* bytes ahead there, for one row; twice that for more */
+    FUSED_FETCH_NEAR = 2 << 10,  /* bytes ahead there, for rows that read in order; else twice */
     FUSED_FETCH_FAR = 8 << 10,   /* and from memory */
     FUSED_FETCH_WIDE = 12 << 10, /* the same for groups of more than SCORE_GROUP rows */
 };
@@ -45,7 +46,8 @@ static inline fused_decode_fetch fused_decode_fetch_of(const sattn_fused_args *a
     const bool wide = strip->n_rows > SCORE_GROUP && ops->group > SCORE_GROUP;
     const int64_t held = wide ? FUSED_FETCH_HELD / 3 : FUSED_FETCH_HELD;
     const bool far = (a->kv_bytes > 0 ? a->kv_bytes : own_bytes) > held;
-    const int64_t near_bytes = strip->n_rows > 1 ? 2 * FUSED_FETCH_NEAR : FUSED_FETCH_NEAR;
+    const bool several = strip->n_rows > ops->in_order;
+    const int64_t near_bytes = several ? 2 * FUSED_FETCH_NEAR : FUSED_FETCH_NEAR;
     const int64_t far_bytes = wide ? FUSED_FETCH_WIDE : FUSED_FETCH_FAR;
     const int64_t bytes = far ? far_bytes : near_bytes;
     return (fused_decode_fetch){

@@ -85,6 +85,7 @@ void sattn_fused_f32_avx512_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
                                          .group = SCORE_WIDE,
+                                         .in_order = 2,
                                          .pack = pack,
                                          .score = score,
                                          .cap = vec_softcap,

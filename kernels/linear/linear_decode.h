@@ -91,7 +91,7 @@ static inline void linear_decode(const sattn_linear_args *a, const linear_decode
         for (done.o = a->o0; done.o < a->o1; done.o += LINEAR_CHUNK) {
             done.n = a->o1 - done.o < LINEAR_CHUNK ? a->o1 - done.o : LINEAR_CHUNK;
             linear_decode_sums(a, ops, &group, x, x_pitch, strip.n_rows, sums, done.o, done.n);
-            linear_finish(a, &done, done.n);
+            linear_finish(a, &done);
         }
     }
 }

@@ -2,16 +2,16 @@
  *
  * linear_f32_avx512_decode.c: a linear map of few rows, 16 features per vector.
  *
- * The method is in linear_decode.h. Tiles of 1, 2, 3 or 4 rows x 4 outputs read packed W; those of
- * one row or two wait for each other, four or two blocks of outputs, so that one transposing
- * reduction serves 16 accumulators, or 12. */
+ * The method is in linear_decode.h. Packed W is read by tiles of up to 4 rows x 4 outputs. With one
+ * row four blocks of outputs follow each other, with two rows two blocks, before one transposing
+ * reduction of 16 accumulators. */
 #include "kernels/linear/linear_decode.h"
 #include "kernels/vec/score_group_avx512.h"
 
 sattn_linear_fn sattn_linear_f32_avx512_decode;
 
-/* sums[r * LINEAR_PACKED + j] = q[r] . w[j] by lanes, for the outputs of a block. With one row
- * hardware follows by itself, faster than by asking for lines. */
+/* sums[r * LINEAR_PACKED + j] = q[r] . w[j] by lanes, for the outputs of a block. One row reads
+ * faster where hardware follows by itself than where lines are asked for. */
 SATTN_INLINE void score_block(__m512 *sums, const score_group *group, const float *block,
                               const int n_rows)
 {

@@ -74,7 +74,12 @@ sattn_defect(small_sums_not_exact KERNELS sattn_additive_f32_avx512
   FILE kernels/vec/tanh_pieces_avx512.h GROUP features
   FROM [[_mm512_min_ps(vec_pieces16_f32x16(table->base, piece[u]), a[u]);]]
   TO [[_mm512_min_ps(vec_pieces16_f32x16(table->base, piece[u]), _mm512_mul_ps(a[u], _mm512_set1_ps(1.00001f)));]])
-
+sattn_defect(coefficient_off_in_its_last_digits KERNELS sattn_additive_f32_avx512
+  FILE kernels/vec/tanh_pieces_avx512.h GROUP lanes
+  FROM [[0x1.3e1c3ep-1f]] TO [[0x1.3e1cfep-1f]])
+sattn_defect(fast_coefficient_off_in_its_last_digits KERNELS sattn_additive_f32_avx512_fast
+  FILE kernels/vec/tanh_pieces_avx512.h GROUP lanes
+  FROM [[0x1.0ce76cp-1f]] TO [[0x1.0ce7fcp-1f]])
 # ---- AVX2
 set(tile KERNELS ${avx2} FILE kernels/additive/additive_tile_avx2.h)
 set(table KERNELS ${avx2} FILE kernels/vec/tanh_pieces_avx2.h)
@@ -91,7 +96,12 @@ sattn_defect(two_keys_swapped ${tile} GROUP keys
   TO [[_mm256_add_ps(_mm256_shuffle_ps(pair[1], pair[0], 0x88),]])
 sattn_defect(pieces_found_one_bit_off ${table} GROUP lecture
   FROM [[_mm256_srli_epi32(_mm256_castps_si256(b), 22);]] TO [[_mm256_srli_epi32(_mm256_castps_si256(b), 21);]])
-
+sattn_defect(coefficient_off_in_its_last_digits KERNELS sattn_additive_f32_avx2
+  FILE kernels/vec/tanh_pieces_avx2.h GROUP lanes
+  FROM [[0x1.3e1b7ap-1f]] TO [[0x1.3e1bfap-1f]])
+sattn_defect(fast_coefficient_off_in_its_last_digits KERNELS sattn_additive_f32_avx2_fast
+  FILE kernels/vec/tanh_pieces_avx2.h GROUP lanes
+  FROM [[0x1.e24392p-2f]] TO [[0x1.e243f2p-2f]])
 # ---- NEON
 set(tile KERNELS ${neon} FILE kernels/additive/additive_tile_neon.h)
 set(fast KERNELS sattn_additive_f32_neon_fast FILE kernels/vec/tanh_fast_neon.h)
@@ -99,14 +109,14 @@ set(fast KERNELS sattn_additive_f32_neon_fast FILE kernels/vec/tanh_fast_neon.h)
 sattn_defect(tail_of_features_dropped ${tile} GROUP features
   FROM [[if (x < tile->d)]] TO [[if (x < tile->d && x == 0)]])
 sattn_defect(feature_behind_the_last_read ${tile} GROUP features
-  FROM [[additive_step_f32x4(sums, tile, x, tile->d - x, tanh_each);]]
-  TO [[additive_step_f32x4(sums, tile, x, tile->d - x + 1, tanh_each);]])
+  FROM [[additive_step_f32x4(sums, tile, x, tile->d - x, tanh_of);]]
+  TO [[additive_step_f32x4(sums, tile, x, tile->d - x + 1, tanh_of);]])
 sattn_defect(one_score_too_many_written ${tile} GROUP keys
   FROM [[vec_hsum_rows_f32x4(sums), tile->n_keys);]] TO [[vec_hsum_rows_f32x4(sums), tile->n_keys + 1);]])
-sattn_defect(exp_without_its_last_term ${fast} GROUP lecture
-  FROM [[vfmaq_f32(vsubq_f32(power, one), power, vmulq_f32(p[u], r[u]));]]
-  TO [[vfmaq_f32(vsubq_f32(power, one), one, vmulq_f32(p[u], r[u]));]])
+sattn_defect(power_of_two_left_out ${fast} GROUP lecture
+  FROM [[vfmaq_f32(vsubq_f32(power, one), power, vmulq_f32(p, r));]]
+  TO [[vfmaq_f32(vsubq_f32(power, one), one, vmulq_f32(p, r));]])
 sattn_defect(sign_lost ${fast} GROUP example
-  FROM [[x[u] = vbslq_f32(vdupq_n_u32(0x80000000u), x[u], size);]] TO [[x[u] = size;]])
+  FROM [[return vbslq_f32(vdupq_n_u32(0x80000000u), x, size);]] TO [[return size;]])
 sattn_defect(nan_lost ${fast} GROUP infinite-sums
-  FROM [[vminq_f32(vabsq_f32(x[u]),]] TO [[vminnmq_f32(vabsq_f32(x[u]),]])
+  FROM [[vminq_f32(vabsq_f32(x),]] TO [[vminnmq_f32(vabsq_f32(x),]])

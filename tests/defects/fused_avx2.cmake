@@ -128,6 +128,7 @@ set(dot KERNELS sattn_fused_f32_avx2_decode FILE kernels/vec/score_tile_avx2.h)
 set(decode KERNELS sattn_fused_f32_avx2_decode FILE kernels/fused/fused_f32_avx2_decode.c)
 set(scores KERNELS sattn_fused_f32_avx2_decode FILE kernels/fused/fused_decode_score_avx2.h)
 set(av KERNELS sattn_fused_f32_avx2_decode FILE kernels/fused/fused_decode_av_avx2.h)
+set(av_row KERNELS sattn_fused_f32_avx2_decode FILE kernels/fused/fused_decode_av_row_avx2.h)
 
 sattn_defect(tail_of_features_dropped ${dot} GROUP every-d
   FROM [[    if (x == d)
@@ -173,15 +174,15 @@ sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
 sattn_defect(weight_of_another_row ${av} GROUP groups
   FROM [[s[r * FUSED_DECODE_KEYS]));]]
   TO [[s[(r > 0 ? r - 1 : 0) * FUSED_DECODE_KEYS]));]])
-sattn_defect(column_behind_the_last_read_by_one_row ${av} GROUP every-d_v
+sattn_defect(column_behind_the_last_read_by_one_row ${av_row} GROUP every-d_v
   FROM [[y + 1 < n_vecs ? _mm256_loadu_ps(from) : vec_load_tail_f32x8(from, tail);]]
   TO [[_mm256_loadu_ps(from);]])
-sattn_defect(columns_not_held_of_the_last_key_only ${av} GROUP every-d_v
+sattn_defect(columns_not_held_of_the_last_key_only ${av_row} GROUP every-d_v
   FROM [[_mm256_storeu_ps(to, _mm256_fmadd_ps(p_f32x8, v_f32x8, _mm256_loadu_ps(to)));]]
   TO [[_mm256_storeu_ps(to, _mm256_mul_ps(p_f32x8, v_f32x8));]])
-sattn_defect(last_keys_dropped_in_wide_rows ${av} GROUP every-d_v
+sattn_defect(last_keys_dropped_in_wide_rows ${av_row} GROUP every-d_v
   FROM [[step.n_keys = left < unit ? left : unit;]] TO [[step.n_keys = left < unit ? 0 : unit;]])
-sattn_defect(band_of_columns_cut_like_the_last ${av} GROUP every-d_v
+sattn_defect(band_of_columns_cut_like_the_last ${av_row} GROUP every-d_v
   FROM [[if (n_vecs - y > AV_BAND)]] TO [[if (n_vecs - y > 2 * AV_BAND)]])
 sattn_defect(keys_of_the_first_unit_again ${av} GROUP large-memory
   FROM [[step.v += j * all->v_stride;]] TO [[step.v += 0 * all->v_stride;]])
@@ -190,7 +191,7 @@ sattn_defect(sums_begin_anew_with_each_unit ${av} GROUP large-memory
 sattn_defect(last_unit_not_added ${av} GROUP large-memory
   FROM [[all->is_last && left <= FUSED_DECODE_UNIT;]]
   TO [[all->is_last && left < FUSED_DECODE_UNIT;]])
-sattn_defect(sums_of_the_block_before ${av} GROUP every-d_v
+sattn_defect(sums_of_the_block_before ${av_row} GROUP every-d_v
   FROM [[_mm256_storeu_ps(sum + y * AV_LANES, _mm256_setzero_ps());]] TO [[;]])
 sattn_defect(sums_begin_anew_with_each_part ${av} GROUP large-memory
   FROM [[.is_first = part->begin == 0,]] TO [[.is_first = true,]])

@@ -232,3 +232,7 @@ sattn_defect(part_of_the_keys_not_added ${av} GROUP every-d_v
 sattn_defect(column_behind_the_last_read ${av} GROUP every-d_v
   FROM [[vec_load_tail_f32x16(v + y * AV_LANES, last);]]
   TO [[_mm512_loadu_ps(v + y * AV_LANES);]])
+sattn_defect(more_near_rows_in_other_sums ${av} GROUP near-and-far
+  FROM [[block->is_far ? 2 : 4;]] TO [[2;]])
+sattn_defect(more_near_rows_do_not_begin_at_zero ${av} GROUP every-d_v
+  FROM [[.is_first = true,]] TO [[.is_first = false,]])

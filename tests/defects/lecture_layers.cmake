@@ -47,8 +47,8 @@ sattn_dispatch_defect(general_weights_overlap FILE dispatch/layers/general_check
 # ---- what layers share
 sattn_dispatch_defect(layer_key_splits_follow_threads FILE dispatch/layers/layer.c ${bits}
   FROM [[inner.key_splits = 1;]] TO [[inner.key_splits = inner.threads > 1 ? 2 : 1;]])
-sattn_dispatch_defect(layer_workspace_of_the_caller FILE dispatch/layers/layer.c ${bits}
-  FROM [[bytes.value -= bytes.value % line;]] TO [[bytes.value -= bytes.value % line + line;]])
+sattn_dispatch_defect(layer_scratch_where_tensors_lie FILE dispatch/layers/layer.c ${layers}
+  FROM [[*shared_at = (size_t)room->tensors.value;]] TO [[*shared_at = 0;]])
 sattn_dispatch_defect(layer_overflow_unseen FILE dispatch/layers/layer.c ${refusals}
   FROM [[if (!size.overflow && size.value <= PTRDIFF_MAX)]] TO [[if (size.value <= PTRDIFF_MAX)]])
 sattn_dispatch_defect(projection_of_one_run FILE dispatch/layers/layer.c ${layers}
@@ -98,7 +98,7 @@ sattn_dispatch_defect(decoder_logits_of_the_old_state FILE dispatch/layers/decod
   TO [[run_map(run, SATTN_DECODER_OUT, step->state, step->logits,]])
 sattn_dispatch_defect(decoder_embedding_of_the_first FILE dispatch/layers/decoder_run.c ${decoder}
   FROM [[(token > 0 ? token * table->stride_t : 0)]] TO [[(token > 1 ? token * table->stride_t : 0)]])
-sattn_dispatch_defect(decoder_mean_of_all FILE dispatch/layers/decoder_run.c ${bits}
+sattn_dispatch_defect(decoder_mean_of_all FILE dispatch/layers/decoder_run.c ${decoder_refusals}
   FROM [[1.0f / (float)mean.n_k_valid[b];]] TO [[1.0f / (float)mean.n_k;]])
 sattn_dispatch_defect(decoder_start_without_tanh FILE dispatch/layers/decoder_run.c ${decoder}
   FROM [[    run_tanh(run, &sums, run->state);
@@ -126,7 +126,9 @@ sattn_dispatch_defect(greedy_last_of_equals FILE dispatch/layers/decoder_greedy.
   FROM [[if (logits[i] > logits[best])]] TO [[if (logits[i] >= logits[best])]])
 sattn_dispatch_defect(greedy_bos_ends FILE dispatch/layers/decoder_greedy.c ${decoder_refusals}
   FROM [[if (step == 0 || tokens[b] != a->eos) {]] TO [[if (tokens[b] != a->eos) {]])
-sattn_dispatch_defect(greedy_never_ends FILE dispatch/layers/decoder_greedy.c ${decoder}
-  FROM [[is_open = is_open || tokens[b] != a->eos;]] TO [[is_open = true;]])
+sattn_dispatch_defect(greedy_eos_not_counted FILE dispatch/layers/decoder_greedy.c ${decoder}
+  FROM [[a->n_steps[b] = step + 1;]] TO [[a->n_steps[b] = tokens[b] == a->eos ? step : step + 1;]])
+sattn_dispatch_defect(greedy_ends_with_the_first FILE dispatch/layers/decoder_greedy.c ${decoder_refusals}
+  FROM [[is_open = is_open || tokens[b] != a->eos;]] TO [[is_open = tokens[b] != a->eos;]])
 sattn_dispatch_defect(greedy_rows_behind_the_end FILE dispatch/layers/decoder_greedy.c ${decoder}
   FROM [[a->tokens[b * a->max_steps + step] = a->eos;]] TO [[a->tokens[b * a->max_steps + step] = a->bos;]])

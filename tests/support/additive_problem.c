@@ -172,7 +172,7 @@ void additive_problem_run(additive_problem *problem, test_run *run)
         int64_t at;
         if (!test_operand_is_unchanged(&problem->operand[operand], &at)) {
             char what[128];
-            snprintf(what, sizeof what, "%s was written where it must not be, at byte %lld",
+            snprintf(what, sizeof what, "%s: written where nothing must be, at byte %lld",
                      names[operand], (long long)at);
             additive_problem_fail(problem, run, what);
         }

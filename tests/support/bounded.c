@@ -270,7 +270,7 @@ static void weigh(const double *score, const double *off, row_of_weights *row)
         total += row->p[j];
     }
     row->b = (double)(row->n < SATTN_KEY_BLOCK ? row->n : SATTN_KEY_BLOCK);
-    row->n_blocks = ceil((double)row->n / SATTN_KEY_BLOCK);
+    row->n_blocks = ceil((double)row->n / (double)SATTN_KEY_BLOCK);
     const double beta = gamma_of(row->b + 3 * row->n_blocks);
     row->w = (double)row->n * 0x1p-126;
     for (int64_t j = 0; j < row->n; ++j) {

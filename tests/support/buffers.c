@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * buffers.c: operands between guard pages, by mmap and mprotect. */
+ * buffers.c: operands between guard pages, by mmap and mprotect. The pages of freed operands are
+ * kept for later ones of as many: mapping pages and touching them for the first time takes the
+ * system, and an emulator still more, longer than most checks take. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "tests/support/buffers.h"
 
@@ -42,6 +44,81 @@ static size_t whole_pages(size_t n_bytes, size_t page)
     return (n_bytes + page - 1) / page * page;
 }
 
+/* ---- pages between guards */
+
+enum {
+    KEPT_MAPS = 256,
+    KEPT_BYTES_MAX = 1 << 26 /* of all of them */
+};
+static test_operand kept_maps[KEPT_MAPS]; /* without pages: a free place */
+static size_t kept_bytes, next_place;
+
+static void give_back(test_operand *operand)
+{
+    free(operand->before);
+    if (operand->map)
+        munmap(operand->map, operand->map_size);
+    memset(operand, 0, sizeof *operand);
+}
+
+static size_t guard_behind(const test_operand *operand)
+{
+    const unsigned char *const end = (unsigned char *)operand->map + operand->map_size;
+    return (size_t)(end - operand->pages) - operand->n_bytes;
+}
+
+/* Kept pages, exactly n_bytes between guards of at least these sizes; none: without a map. */
+static test_operand take_kept(size_t n_bytes, size_t before, size_t behind)
+{
+    test_operand taken = {0};
+    for (size_t i = 0; i < KEPT_MAPS; ++i) {
+        test_operand *const kept = &kept_maps[i];
+        if (!kept->map || kept->n_bytes != n_bytes || guard_behind(kept) < behind ||
+            (size_t)(kept->pages - (unsigned char *)kept->map) < before)
+            continue;
+        taken = *kept;
+        kept_bytes -= n_bytes;
+        memset(kept, 0, sizeof *kept);
+        break;
+    }
+    return taken;
+}
+
+/* In the next free place; without one, or with too many bytes kept, others have to leave in turn.
+ */
+static void keep(test_operand *operand)
+{
+    for (size_t i = 0; i < KEPT_MAPS && kept_maps[next_place].map; ++i)
+        next_place = (next_place + 1) % KEPT_MAPS;
+    test_operand *const place = &kept_maps[next_place];
+    while (place->map || kept_bytes + operand->n_bytes > KEPT_BYTES_MAX) {
+        kept_bytes -= kept_maps[next_place].n_bytes;
+        give_back(&kept_maps[next_place]);
+        next_place = (next_place + 1) % KEPT_MAPS;
+    }
+    kept_bytes += operand->n_bytes;
+    *place = *operand;
+    memset(operand, 0, sizeof *operand);
+}
+
+static test_operand map_pages(size_t n_bytes, size_t before, size_t behind)
+{
+    test_operand operand = {.n_bytes = n_bytes, .map_size = before + n_bytes + behind};
+    operand.map =
+        mmap(NULL, operand.map_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (operand.map == MAP_FAILED)
+        stop("mmap");
+    operand.pages = (unsigned char *)operand.map + before;
+    if (mprotect(operand.pages, n_bytes, PROT_READ | PROT_WRITE) != 0)
+        stop("mprotect");
+    operand.before = malloc(n_bytes);
+    if (!operand.before)
+        stop("malloc");
+    return operand;
+}
+
+/* ---- operands */
+
 /* `present` are the elements that are there; n_before and n_behind bytes of others, which nobody
  * may touch, would lie around them. */
 static test_operand make(const test_extents *extents, const test_extents *present, size_t n_before,
@@ -49,24 +126,17 @@ static test_operand make(const test_extents *extents, const test_extents *presen
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     const size_t span = (size_t)span_of(present) * extents->element_size;
-    const size_t guard = page + whole_pages(n_before, page);
     const size_t n_pages = span + distance == 0 ? 1 : (span + distance + page - 1) / page;
-    test_operand operand = {.extents = *extents, .n_bytes = n_pages * page};
-    operand.map_size = guard + operand.n_bytes + whole_pages(n_behind, page) + page;
-    operand.map =
-        mmap(NULL, operand.map_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (operand.map == MAP_FAILED)
-        stop("mmap");
-    operand.pages = (unsigned char *)operand.map + guard;
-    if (mprotect(operand.pages, operand.n_bytes, PROT_READ | PROT_WRITE) != 0)
-        stop("mprotect");
+    const size_t guard = page + whole_pages(n_before, page);
+    const size_t guard_end = page + whole_pages(n_behind, page);
+    test_operand operand = take_kept(n_pages * page, guard, guard_end);
+    if (!operand.map)
+        operand = map_pages(n_pages * page, guard, guard_end);
+    operand.extents = *extents;
     unsigned char *const first = placement == TEST_START_FLUSH
                                      ? operand.pages + distance
                                      : operand.pages + operand.n_bytes - span - distance;
     operand.data = first - n_before;
-    operand.before = malloc(operand.n_bytes);
-    if (!operand.before)
-        stop("malloc");
     fill_canary(operand.pages, operand.n_bytes, extents->element_size);
     return operand;
 }
@@ -101,10 +171,10 @@ test_operand test_operand_make_part(const test_extents *extents, int64_t begin, 
 
 void test_operand_free(test_operand *operand)
 {
-    free(operand->before);
-    if (operand->map)
-        munmap(operand->map, operand->map_size);
-    memset(operand, 0, sizeof *operand);
+    if (operand->n_bytes <= KEPT_BYTES_MAX && operand->map)
+        keep(operand);
+    else
+        give_back(operand);
 }
 
 static size_t offset_of(const test_operand *operand, int64_t g, int64_t i)

@@ -19,36 +19,43 @@ static uint64_t place(int64_t g, int64_t i, int64_t x)
     return (uint64_t)g << 48 | (uint64_t)i << 16 | (uint64_t)x;
 }
 
-static float q_value(const fused_shape *s, uint64_t seed, int64_t g, int64_t i, int64_t x)
+static void fill_minus_zero(float *row, int64_t n)
+{
+    for (int64_t x = 0; x < n; ++x)
+        row[x] = -0.0f;
+}
+
+static void fill_q_row(const fused_shape *s, uint64_t seed, int64_t g, int64_t i, float *row)
+{
+    if (s->data == PROBLEM_MINUS_ZERO) {
+        fill_minus_zero(row, s->d);
+        return;
+    }
+    sattn_random_normals(seed, STREAM_Q, place(g, i, 0), s->d, row);
+    if (s->data == PROBLEM_STAIRS && s->d > 0)
+        row[0] = 1.0f;
+}
+
+static void fill_k_row(const fused_shape *s, uint64_t seed, int64_t j, float *row)
+{
+    if (s->data == PROBLEM_MINUS_ZERO) {
+        fill_minus_zero(row, s->d);
+        return;
+    }
+    sattn_random_normals(seed, STREAM_K, place(0, s->data == PROBLEM_EQUAL ? 0 : j, 0), s->d, row);
+    if (s->data != PROBLEM_STAIRS || s->d == 0)
+        return;
+    for (int64_t x = 0; x < s->d; ++x)
+        row[x] *= 0.01f;
+    row[0] = s->stair_height * (float)(j / s->stair_keys);
+}
+
+static void fill_v_row(const fused_shape *s, uint64_t seed, int64_t j, float *row)
 {
     if (s->data == PROBLEM_MINUS_ZERO)
-        return -0.0f;
-    if (s->data == PROBLEM_STAIRS && x == 0)
-        return 1.0f;
-    return sattn_random_normal(seed, STREAM_Q, place(g, i, x));
-}
-
-static float k_value(const fused_shape *s, uint64_t seed, int64_t j, int64_t x)
-{
-    switch (s->data) {
-    case PROBLEM_MINUS_ZERO:
-        return -0.0f;
-    case PROBLEM_EQUAL:
-        return sattn_random_normal(seed, STREAM_K, place(0, 0, x));
-    case PROBLEM_STAIRS:
-        if (x == 0)
-            return s->stair_height * (float)(j / s->stair_keys);
-        return 0.01f * sattn_random_normal(seed, STREAM_K, place(0, j, x));
-    case PROBLEM_NORMAL:
-        break;
-    }
-    return sattn_random_normal(seed, STREAM_K, place(0, j, x));
-}
-
-static float v_value(const fused_shape *s, uint64_t seed, int64_t j, int64_t y)
-{
-    return s->data == PROBLEM_MINUS_ZERO ? -0.0f
-                                         : sattn_random_normal(seed, STREAM_V, place(0, j, y));
+        fill_minus_zero(row, s->d_v);
+    else
+        sattn_random_normals(seed, STREAM_V, place(0, j, 0), s->d_v, row);
 }
 
 static bool mask_lets_through(const fused_shape *s, uint64_t seed, uint64_t at)
@@ -61,20 +68,17 @@ static void fill_q(fused_problem *p)
     const fused_shape *const s = &p->shape;
     for (int64_t g = 0; g < (s->q_is_shared ? 1 : s->n_group); ++g)
         for (int64_t i = s->i0; i < s->i1; ++i)
-            for (int64_t x = 0; x < s->d; ++x)
-                test_operand_f32(&p->operand[OPERAND_Q], g, i)[x] = q_value(s, p->seed, g, i, x);
+            fill_q_row(s, p->seed, g, i, test_operand_f32(&p->operand[OPERAND_Q], g, i));
 }
 
 static void fill_kv(fused_problem *p)
 {
     const fused_shape *const s = &p->shape;
     for (int64_t j = p->keys.begin; j < p->keys.end; ++j) {
-        float *const k = test_operand_f32(&p->operand[OPERAND_K], 0, j);
-        float *const v = test_operand_f32(&p->operand[OPERAND_V], 0, j);
-        for (int64_t x = 0; x < s->d; ++x)
-            k[x] = k_value(s, p->seed, s->k_repeats ? 0 : j, x);
-        for (int64_t y = 0; y < s->d_v; ++y)
-            v[y] = v_value(s, p->seed, s->v_repeats ? 0 : j, y);
+        fill_k_row(s, p->seed, s->k_repeats ? 0 : j,
+                   test_operand_f32(&p->operand[OPERAND_K], 0, j));
+        fill_v_row(s, p->seed, s->v_repeats ? 0 : j,
+                   test_operand_f32(&p->operand[OPERAND_V], 0, j));
     }
 }
 

@@ -49,16 +49,15 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
 
 /* ---- inputs and weights */
 
-enum { N_K = LAYER_N_K, D = LAYER_D, GAP = LAYER_GAP, FLOATS = LAYER_FLOATS };
+enum { N_K = LAYER_N_K, D = LAYER_D, GAP = LAYER_GAP, FLOATS = 1 << 16 };
 
-float layer_queries[FLOATS], layer_inputs[FLOATS];
-static float weights[LAYER_MAPS][FLOATS];
+static float queries[FLOATS], inputs[FLOATS], weights[LAYER_MAPS][FLOATS];
 
 void layer_fill(void)
 {
     for (int i = 0; i < FLOATS; ++i) {
-        layer_queries[i] = 0.5f * sattn_random_normal(3, 0, (uint64_t)i);
-        layer_inputs[i] = 0.5f * sattn_random_normal(3, 1, (uint64_t)i);
+        queries[i] = 0.5f * sattn_random_normal(3, 0, (uint64_t)i);
+        inputs[i] = 0.5f * sattn_random_normal(3, 1, (uint64_t)i);
         for (int map = 0; map < LAYER_MAPS; ++map)
             weights[map][i] = 0.1f * sattn_random_normal(4, (uint64_t)map, (uint64_t)i);
     }
@@ -66,7 +65,7 @@ void layer_fill(void)
 
 float *layer_input(int64_t b, int64_t row)
 {
-    return layer_inputs + (b * N_K + row) * (D + GAP);
+    return inputs + (b * (N_K + 1) + row) * (D + GAP);
 }
 
 sattn_linear_weights layer_weights(int map, int64_t n_out, int64_t n_in)
@@ -77,11 +76,19 @@ sattn_linear_weights layer_weights(int map, int64_t n_out, int64_t n_in)
                                   .bias = weights[map] + FLOATS - n_out};
 }
 
-sattn_view layer_view(const layer_call *call, const float *data, int64_t rows)
+static sattn_view view_of(const float *data, int64_t first, int64_t stride_b)
 {
-    return (sattn_view){.data = data + call->first * rows * (D + GAP),
-                        .stride_b = rows * (D + GAP),
-                        .stride_t = D + GAP};
+    return (sattn_view){.data = data + first * stride_b, .stride_b = stride_b, .stride_t = D + GAP};
+}
+
+sattn_view layer_queries(const layer_call *call, int64_t rows)
+{
+    return view_of(queries, call->first, rows * (D + GAP));
+}
+
+sattn_view layer_inputs(const layer_call *call)
+{
+    return view_of(inputs, call->first, (N_K + 1) * (D + GAP));
 }
 
 /* ---- what stands around a call */

@@ -18,7 +18,6 @@ enum {
     LAYER_GAP = 3,
     LAYER_OUTPUTS = 8,
     LAYER_MAPS = 16,
-    LAYER_FLOATS = 1 << 16,
 };
 
 /* How a call is made, and what it returned. Every output has a group for each batch entry. */
@@ -60,13 +59,13 @@ bool layer_same_bits(const layer_call *got, const layer_call *want, int *at);
 
 /* ---- for the cases */
 
-extern float layer_queries[LAYER_FLOATS], layer_inputs[LAYER_FLOATS];
-
 /* Weights [n_out, n_in] of one of LAYER_MAPS maps, with a bias and gaps between rows. */
 sattn_linear_weights layer_weights(int map, int64_t n_out, int64_t n_in);
 
-/* The call's batch entries of queries or inputs, [batch, rows, LAYER_D]. */
-sattn_view layer_view(const layer_call *call, const float *data, int64_t rows);
+/* The call's batch entries of queries [batch, rows, LAYER_D], whose rows are all at one distance,
+ * and of inputs [batch, LAYER_N_K, LAYER_D], whose batch entries lie a row more apart. */
+sattn_view layer_queries(const layer_call *call, int64_t rows);
+sattn_view layer_inputs(const layer_call *call);
 
 /* Outputs [batch, rows, columns], or a row of each batch entry, stride_t apart. */
 sattn_mut_view layer_output(layer_call *call, int64_t rows, int64_t columns);

@@ -20,8 +20,8 @@ static void run_general(layer_call *call, sattn_align_kind align, int64_t n_q)
                                       .n_k = N_K,
                                       .d_q = D,
                                       .d_x = D,
-                                      .q = layer_view(call, layer_queries, n_q),
-                                      .x = layer_view(call, layer_inputs, N_K),
+                                      .q = layer_queries(call, n_q),
+                                      .x = layer_inputs(call),
                                       .y = layer_output(call, n_q, D),
                                       .n_k_valid = call->n_k_valid,
                                       .align = align,
@@ -66,8 +66,8 @@ static void key_value(layer_call *call)
     sattn_attention_layer_args a = {.batch = call->batch,
                                     .n_q = N_Q,
                                     .n_k = N_K,
-                                    .q = layer_view(call, layer_queries, N_Q),
-                                    .x = layer_view(call, layer_inputs, N_K),
+                                    .q = layer_queries(call, N_Q),
+                                    .x = layer_inputs(call),
                                     .y = layer_output(call, N_Q, N_HIDDEN),
                                     .weights = layer_output(call, N_Q, N_K),
                                     .w_k = layer_weights(3, D, D),
@@ -87,7 +87,7 @@ static void run_self(layer_call *call, bool causal)
     sattn_self_attention_args a = {.batch = call->batch,
                                    .n_k = N_K,
                                    .n_heads = HEADS,
-                                   .x = layer_view(call, layer_inputs, N_K),
+                                   .x = layer_inputs(call),
                                    .y = layer_output(call, N_K, D),
                                    .causal = causal,
                                    .n_k_valid = call->n_k_valid,
@@ -123,7 +123,7 @@ static sattn_decoder *make_decoder(layer_call *call, sattn_cell_kind cell)
     sattn_decoder_args a = {
         .batch = call->batch,
         .n_k = N_K,
-        .h = layer_view(call, layer_inputs, N_K),
+        .h = layer_inputs(call),
         .w_state = layer_weights(7, N_ALIGN, N_HIDDEN),
         .w_encoded = layer_weights(8, N_ALIGN, D),
         .v = layer_weights(9, 1, N_ALIGN).w.data,
@@ -152,7 +152,7 @@ static void run_decoder(layer_call *call, sattn_cell_kind cell)
     sattn_decoder *const decoder = make_decoder(call, cell);
     float *const keys = test_allocate(sizeof(float) * BATCH * N_K * N_ALIGN);
     const sattn_decoder_source source = {
-        .h = layer_view(call, layer_inputs, N_K).data, .keys = keys, .n_k_valid = call->n_k_valid};
+        .h = layer_inputs(call).data, .keys = keys, .n_k_valid = call->n_k_valid};
     const sattn_mut_view state = layer_output_row(call, N_HIDDEN);
     const sattn_view before = {.data = state.data, .stride_t = state.stride_t};
     const sattn_decoder_step_args step = {.tokens = tokens_before,

@@ -21,10 +21,9 @@ static float zero_value(const piece_shape *s, float normal)
     return s->data == PIECE_ZEROS && normal > 0 ? 0.0f : -0.0f;
 }
 
-static float in_value(const piece_shape *s, uint64_t seed, int64_t g, int64_t i, int64_t x)
+/* What a normal deviate makes of element x of an input row. */
+static float in_value(const piece_shape *s, float normal, int64_t x)
 {
-    const bool is_equal = s->data == PIECE_EQUAL && s->op != SATTN_OP_qk;
-    const float normal = sattn_random_normal(seed, STREAM_IN, place(g, i, is_equal ? 0 : x));
     if (s->data == PIECE_MINUS_ZERO || s->data == PIECE_ZEROS)
         return zero_value(s, normal);
     if (s->op == SATTN_OP_qk)
@@ -34,31 +33,41 @@ static float in_value(const piece_shape *s, uint64_t seed, int64_t g, int64_t i,
     return 0x1p-4f * (s->data == PIECE_SIGNED ? normal : fabsf(normal));
 }
 
-static float shared_value(const piece_shape *s, uint64_t seed, int64_t j, int64_t x)
+static void fill_in_row(const piece_shape *s, uint64_t seed, int64_t g, int64_t i, float *row)
+{
+    const int64_t width = piece_in_width(s);
+    const bool is_equal = s->data == PIECE_EQUAL && s->op != SATTN_OP_qk;
+    sattn_random_normals(seed, STREAM_IN, place(g, i, 0), width, row);
+    const float first = width > 0 ? row[0] : 0.0f;
+    for (int64_t x = 0; x < width; ++x)
+        row[x] = in_value(s, is_equal ? first : row[x], x);
+}
+
+static void fill_shared_row(const piece_shape *s, uint64_t seed, int64_t j, float *row)
 {
     const int64_t key = s->shared_repeats || s->data == PIECE_EQUAL ? 0 : j;
-    const float normal = sattn_random_normal(seed, STREAM_SHARED, place(0, key, x));
-    return s->data == PIECE_MINUS_ZERO || s->data == PIECE_ZEROS ? zero_value(s, normal) : normal;
+    sattn_random_normals(seed, STREAM_SHARED, place(0, key, 0), s->n_features, row);
+    if (s->data == PIECE_MINUS_ZERO || s->data == PIECE_ZEROS)
+        for (int64_t x = 0; x < s->n_features; ++x)
+            row[x] = zero_value(s, row[x]);
 }
 
 static void fill_in(piece_problem *p)
 {
     const piece_shape *const s = &p->shape;
-    const int64_t width = piece_in_width(s);
     for (int64_t g = 0; g < s->n_group; ++g)
-        for (int64_t i = s->i0; i < s->i1; ++i) {
-            float *const row = test_operand_f32(&p->operand[PIECE_IN], g, i);
-            for (int64_t x = 0; x < width; ++x)
-                row[x] = in_value(s, p->seed, g, s->in_repeats ? 0 : i, x);
-        }
+        for (int64_t i = s->i0; i < s->i1; ++i)
+            fill_in_row(s, p->seed, g, s->in_repeats ? 0 : i,
+                        test_operand_f32(&p->operand[PIECE_IN], g, i));
 }
 
 static void fill_shared(piece_problem *p)
 {
     const piece_shape *const s = &p->shape;
+    if (s->n_features == 0) /* softmax */
+        return;
     for (int64_t j = p->keys.begin; j < p->keys.end; ++j)
-        for (int64_t x = 0; x < s->n_features; ++x) /* softmax has none */
-            test_operand_f32(&p->operand[PIECE_SHARED], 0, j)[x] = shared_value(s, p->seed, j, x);
+        fill_shared_row(s, p->seed, j, test_operand_f32(&p->operand[PIECE_SHARED], 0, j));
 }
 
 static void fill_slopes(piece_problem *p)
