@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * check_layers.c: additive alignment, linear maps and gated units against the oracle: one row and
- * several, extents around vectors and tiles, weights in place and packed; numbers of size 1, and so
- * large that tanh and sigmoid are flat. */
+ * several, extents around vectors and tiles, weights in place and packed; numbers of size 1, so
+ * large that tanh and sigmoid are flat, and so small that products are below FLT_MIN. */
 #include "bench/check.h"
 #include "bench/verify/steps.h"
 
@@ -10,34 +10,83 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const sattn_check_layer layers[] = {
-    {"align-one", "one query, one key, one feature", SATTN_OP_additive, 1, 1, 1, false},
-    {"align-step", "one query, 37 keys, d = 64", SATTN_OP_additive, 1, 37, 64, false},
-    {"align-long", "one query, 1025 keys, d = 130", SATTN_OP_additive, 1, 1025, 130, false},
-    {"align-rows", "5 queries, 131 keys, d = 33", SATTN_OP_additive, 5, 131, 33, false},
-    {"align-many", "70 queries, 65 keys, d = 513", SATTN_OP_additive, 70, 65, 513, false},
-    {"map-one", "one row, one output, one input", SATTN_OP_linear, 1, 1, 1, false},
-    {"map-step", "one row, 130 outputs, 65 inputs", SATTN_OP_linear, 1, 130, 65, false},
-    {"map-deep", "one row, 33 outputs, 1025 inputs", SATTN_OP_linear, 1, 33, 1025, false},
-    {"map-step-packed", "the same as map-step, packed", SATTN_OP_linear, 1, 130, 65, true},
-    {"map-few", "7 rows, 47 outputs, 130 inputs", SATTN_OP_linear, 7, 47, 130, false},
-    {"map-rows", "65 rows, 131 outputs, 67 inputs", SATTN_OP_linear, 65, 131, 67, false},
-    {"map-rows-packed", "the same, packed", SATTN_OP_linear, 65, 131, 67, true},
-    {"gates-one", "one unit", SATTN_OP_gru, 1, 1, 0, false},
-    {"gates-step", "one row of 67 units", SATTN_OP_gru, 1, 67, 0, false},
-    {"gates-rows", "3 rows of 1025 units", SATTN_OP_gru, 3, 1025, 0, false},
+/* ---- shape classes: every combination of some extents */
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+static const int alignment_rows[] = {1, 2, 5, 33}, alignment_keys[] = {1, 37, 131};
+static const int alignment_features[] = {1, 7, 33, 64, 130};
+static const int map_rows[] = {1, 5, 65}, map_outputs[] = {1, 47, 131};
+static const int map_inputs[] = {1, 15, 67, 130};
+static const int gate_rows[] = {1, 3};
+static const int gate_units[] = {1,  2,  3,  4,  5,  7,  8,   9,   15,  16,  17,  31,  32,
+                                 33, 47, 63, 64, 65, 67, 100, 127, 128, 130, 257, 512, 1025};
+
+enum {
+    N_ALIGNMENTS = COUNT(alignment_rows) * COUNT(alignment_keys) * COUNT(alignment_features),
+    N_MAPS = 2 * COUNT(map_rows) * COUNT(map_outputs) * COUNT(map_inputs), /* and packed */
+    N_GATES = COUNT(gate_rows) * COUNT(gate_units),
+    N_LAYERS = N_ALIGNMENTS + N_MAPS + N_GATES,
 };
 
-static const sattn_input_kind kinds[] = {SATTN_INPUT_NORMAL, SATTN_INPUT_LARGE30};
-static const float large = 30.0f;
+/* The next of some extents, by a number that counts combinations. */
+static int take(const int *extents, int n, int *combination)
+{
+    const int extent = extents[*combination % n];
+    *combination /= n;
+    return extent;
+}
 
-enum { N_LAYERS = sizeof layers / sizeof layers[0], N_KINDS = sizeof kinds / sizeof kinds[0] };
+static sattn_check_layer layer_of(int index)
+{
+    int at = index;
+    sattn_check_layer s = {.op = SATTN_OP_additive};
+    if (at < N_ALIGNMENTS) {
+        s.d = take(alignment_features, COUNT(alignment_features), &at);
+        s.n_columns = take(alignment_keys, COUNT(alignment_keys), &at);
+        s.n_rows = take(alignment_rows, COUNT(alignment_rows), &at);
+        snprintf(s.name, sizeof s.name, "align-%dx%d-d%d", (int)s.n_rows, (int)s.n_columns,
+                 (int)s.d);
+        return s;
+    }
+    at -= N_ALIGNMENTS;
+    if (at < N_MAPS) {
+        s.op = SATTN_OP_linear;
+        s.is_packed = at % 2 == 1;
+        at /= 2;
+        s.d = take(map_inputs, COUNT(map_inputs), &at);
+        s.n_columns = take(map_outputs, COUNT(map_outputs), &at);
+        s.n_rows = take(map_rows, COUNT(map_rows), &at);
+        snprintf(s.name, sizeof s.name, "map-%dx%d-%d%s", (int)s.n_rows, (int)s.n_columns, (int)s.d,
+                 s.is_packed ? "-packed" : "");
+        return s;
+    }
+    at -= N_MAPS;
+    s.op = SATTN_OP_gru;
+    s.n_columns = take(gate_units, COUNT(gate_units), &at);
+    s.n_rows = take(gate_rows, COUNT(gate_rows), &at);
+    snprintf(s.name, sizeof s.name, "gates-%dx%d", (int)s.n_rows, (int)s.n_columns);
+    return s;
+}
 
 const sattn_check_layer *sattn_check_layers(size_t *count)
 {
+    static sattn_check_layer layers[N_LAYERS];
+    for (int i = 0; i < N_LAYERS && layers[N_LAYERS - 1].name[0] == '\0'; ++i)
+        layers[i] = layer_of(i);
     *count = N_LAYERS;
     return layers;
 }
+
+static const struct {
+    sattn_input_kind kind;
+    float size;
+} made[] = {{SATTN_INPUT_NORMAL, 1.0f},
+            {SATTN_INPUT_LARGE8, 8.0f},
+            {SATTN_INPUT_LARGE30, 30.0f},
+            {SATTN_INPUT_TINY, 0x1p-70f}};
+
+/* ---- calls */
 
 /* a and b meet in the op, c is what both need: q, k, v; x, w, bias; gates_x, gates_h, h. */
 typedef struct operands {
@@ -155,9 +204,11 @@ static void check_linear(const sattn_check_layer *s, const operands *o,
     free(packed);
 }
 
-static void check_gru(const sattn_check_layer *s, const operands *o, const sattn_options *options,
-                      sattn_check_entry *entry)
+static void check_gru(const sattn_check_layer *s, const operands *o, const sattn_kernel *kernel,
+                      const sattn_options *options, sattn_check_entry *entry)
 {
+    const sattn_kernel *const sigmoid = sattn_kernel_sibling(kernel, SATTN_OP_sigmoid);
+    const sattn_kernel *const tanh = sattn_kernel_sibling(kernel, SATTN_OP_tanh);
     const int64_t n = s->n_columns;
     const sattn_gate_args args = {.n_rows = s->n_rows,
                                   .n_hidden = n,
@@ -165,15 +216,18 @@ static void check_gru(const sattn_check_layer *s, const operands *o, const sattn
                                   .gates_h = view_of(o->b, 3 * n),
                                   .h = view_of(o->c, n),
                                   .next = {.data = o->y, .stride_t = n}};
-    if (sattn_gru(&args, options) != SATTN_OK) {
-        refuse(entry, sattn_last_error());
+    if (!sigmoid || !tanh || sattn_gru(&args, options) != SATTN_OK) {
+        refuse(entry, sigmoid && tanh ? sattn_last_error()
+                                      : "no sigmoid or tanh of its ISA states its error");
         return;
     }
     for (sattn_verify_place at = {0}; at.row < s->n_rows; ++at.row) {
         const sattn_verify_gates row = {.gates_x = o->a + at.row * 3 * n,
                                         .gates_h = o->b + at.row * 3 * n,
                                         .h = o->c + at.row * n,
-                                        .n_hidden = n};
+                                        .n_hidden = n,
+                                        .sigmoid_ulp = sattn_kernel_stated_ulp(sigmoid),
+                                        .tanh_ulp = sattn_kernel_stated_ulp(tanh)};
         sattn_verify_gates_row(&row, o->y + at.row * n, at, &entry->result);
     }
 }
@@ -188,19 +242,20 @@ static void check_entry(const sattn_check_layer *s, const operands *o, const sat
     else if (s->op == SATTN_OP_linear)
         check_linear(s, o, &options, entry);
     else
-        check_gru(s, o, &options, entry);
+        check_gru(s, o, kernel, &options, entry);
 }
 
 /* Every variant of the op; false: out of memory. */
-static bool check_layer(sattn_check_run *run, const sattn_check_layer *s, sattn_input_kind kind)
+static bool check_layer(sattn_check_run *run, const sattn_check_layer *s, int which)
 {
     operands o = sizes_of(s);
-    bool good = make(&o, run->options->seed, kind == SATTN_INPUT_NORMAL ? 1.0f : large);
+    bool good = make(&o, run->options->seed, made[which].size);
     for (size_t v = 0; good && v < run->n_variants; ++v) {
         const sattn_check_variant *const variant = &run->variants[v];
         if (!sattn_check_runs(variant) || !variant->row || variant->row->op != s->op)
             continue;
-        sattn_check_entry *const entry = sattn_check_add(run, v, s->name, sattn_input_name(kind));
+        sattn_check_entry *const entry =
+            sattn_check_add(run, v, s->name, sattn_input_name(made[which].kind));
         good = entry != NULL;
         if (good)
             check_entry(s, &o, variant->row, entry);
@@ -211,10 +266,13 @@ static bool check_layer(sattn_check_run *run, const sattn_check_layer *s, sattn_
 
 bool sattn_check_run_layers(sattn_check_run *run)
 {
-    for (int s = 0; s < N_LAYERS; ++s)
-        for (int k = 0; k < N_KINDS; ++k)
-            if (sattn_check_wants(run->options, layers[s].name, sattn_input_name(kinds[k])) &&
-                !check_layer(run, &layers[s], kinds[k]))
+    size_t count;
+    const sattn_check_layer *const layers = sattn_check_layers(&count);
+    for (size_t s = 0; s < count; ++s)
+        for (int which = 0; which < COUNT(made); ++which)
+            if (sattn_check_wants(run->options, layers[s].name,
+                                  sattn_input_name(made[which].kind)) &&
+                !check_layer(run, &layers[s], which))
                 return false;
     return true;
 }

@@ -70,9 +70,10 @@ void sattn_check_help(void)
     for (size_t r = 0; r < count; ++r)
         print_pair(ranges[r].name, ranges[r].note);
     const sattn_check_layer *const layers = sattn_check_layers(&count);
-    puts("Shape classes of additive, linear and gru, whose data are normal and large30:");
+    puts(
+        "Shape classes of additive, linear and gru, whose data are normal, large8, large30, tiny:");
     for (size_t s = 0; s < count; ++s)
-        print_pair(layers[s].name, layers[s].note);
+        printf("%s%s", layers[s].name, s + 1 == count ? "\n" : s % 6 == 5 ? "\n" : " ");
 }
 
 static bool complain(const char *option, const char *text)
@@ -81,7 +82,7 @@ static bool complain(const char *option, const char *text)
     return false;
 }
 
-enum { NAMES_MAX = 256 };
+enum { NAMES_MAX = 512 };
 
 typedef struct known_names {
     const char *names[NAMES_MAX];

@@ -91,6 +91,6 @@ const char *sattn_check_unit(const char *op)
     if (strcmp(op, "linear") == 0)
         return "2^-24 of sum |w x| + |b|";
     if (strcmp(op, "gru") == 0)
-        return "2^-24 of |n| + |z (h - n)|";
+        return "2^-24 of |n| + |z (h - n)| + what tanh leaves of its sum";
     return "2^-24 of sum p |v|";
 }

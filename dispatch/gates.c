@@ -9,7 +9,7 @@
 #include "dispatch/team.h"
 #include "dispatch/tensors.h"
 
-enum { EXPS_PER_UNIT = 3 /* two sigmoids, a tanh */ };
+static const double exps_per_unit = 3; /* two sigmoids, a tanh */
 
 sattn_shape_class sattn_gate_class(int64_t n_rows, int64_t n_hidden, const sattn_options *options)
 {
@@ -54,7 +54,7 @@ static void run_gates(void *context, int64_t index, int worker)
 
 void sattn_gates_run(const sattn_kernel *kernel, const sattn_gate_args *a, int asked)
 {
-    const double n_exps = (double)a->n_rows * (double)a->n_hidden * EXPS_PER_UNIT;
+    const double n_exps = (double)a->n_rows * (double)a->n_hidden * exps_per_unit;
     const int threads = sattn_threads_for(n_exps * SATTN_WORK_PER_EXP, asked);
     const int64_t n_blocks = threads > 1 ? (int64_t)SATTN_GRID_BLOCKS * threads : 1;
     gate_run run = {

@@ -80,8 +80,12 @@ static sattn_status choose_packed(sattn_linear_plan *plan, const sattn_linear_na
     const bool may_run = (plan->kernel->needs & ~overrides->usable) == 0;
     plan->packed = sattn_pack_rows(plan->weights->packed);
     plan->decision = SATTN_DECIDED_BY_WEIGHTS;
-    if (may_run && (!named || named == plan->kernel))
+    if (may_run && (!named || named == plan->kernel)) {
+        if (overrides->log)
+            sattn_overrides_log(overrides, sattn_phase_of(1, plan->n_rows), plan->kernel,
+                                plan->decision);
         return SATTN_OK;
+    }
     const sattn_shape_class shape_class =
         sattn_linear_class(plan->weights, plan->n_rows, true, options);
     sattn_decision decision;

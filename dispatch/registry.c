@@ -49,6 +49,17 @@ double sattn_kernel_stated_ulp(const sattn_kernel *kernel)
     return strtod(at, NULL);
 }
 
+const sattn_kernel *sattn_kernel_sibling(const sattn_kernel *kernel, sattn_op op)
+{
+    const char *const tag = strstr(kernel->name, "_f32_");
+    for (size_t i = 0; tag && i < sizeof rows / sizeof rows[0]; ++i) {
+        const char *const other = strstr(rows[i].name, "_f32_");
+        if (rows[i].op == op && other && strcmp(other, tag) == 0)
+            return &rows[i];
+    }
+    return NULL;
+}
+
 const char *sattn_op_name(sattn_op op)
 {
     static const char *const names[SATTN_OP_COUNT] = {

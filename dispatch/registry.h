@@ -74,9 +74,12 @@ enum {
 const sattn_kernel *sattn_registry(size_t *count);
 const sattn_kernel *sattn_kernel_by_name(const char *name); /* NULL: no such row */
 
-/* The largest error over all of f32 that the note of a row of exp or tanh states ("0.90 ULP";
- * tests/test_sweep.c proves it); NaN if it states none. */
+/* The largest error over all of f32 that the note of a row of exp, tanh or sigmoid states
+ * ("0.90 ULP"; tests/test_sweep.c proves it); NaN if it states none. */
 double sattn_kernel_stated_ulp(const sattn_kernel *kernel);
+
+/* The row of another op with the same ISA and tag; NULL: there is none. */
+const sattn_kernel *sattn_kernel_sibling(const sattn_kernel *kernel, sattn_op op);
 
 const char *sattn_op_name(sattn_op op);
 /* exp, tanh, sigmoid: of sattn_array_args. */

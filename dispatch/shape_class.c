@@ -33,64 +33,6 @@ static uint64_t count_rank(int count)
     return (uint64_t)(count <= COUNTED_EXACTLY ? count : COUNTED_EXACTLY + ceil_log2(count));
 }
 
-/* Fields that the classes of a call have, by groups of calls. */
-enum {
-    OF_ATTENTION = 1,
-    OF_QK = 2,
-    OF_SOFTMAX = 4,
-    OF_AV = 8,
-    OF_ARRAYS = 16,
-    OF_ADDITIVE = 32,
-    OF_LINEAR = 64,
-    OF_STEPS = OF_ATTENTION | OF_QK | OF_SOFTMAX | OF_AV,
-    OF_ROWS = OF_STEPS | OF_ADDITIVE | OF_LINEAR,
-};
-
-static const struct {
-    const char *name;
-    sattn_op op;
-    sattn_computation computation;
-    unsigned group;
-} calls[SATTN_CALL_COUNT] = {
-    [SATTN_CALL_ATTENTION] = {"attention", SATTN_OP_fused, SATTN_COMPUTE_FUSED, OF_ATTENTION},
-    [SATTN_CALL_QK] = {"qk", SATTN_OP_qk, SATTN_COMPUTE_QK, OF_QK},
-    [SATTN_CALL_SOFTMAX] = {"softmax", SATTN_OP_softmax, SATTN_COMPUTE_SOFTMAX, OF_SOFTMAX},
-    [SATTN_CALL_AV] = {"av", SATTN_OP_av, SATTN_COMPUTE_AV, OF_AV},
-    [SATTN_CALL_EXP] = {"exp", SATTN_OP_exp, SATTN_COMPUTE_APART, OF_ARRAYS},
-    [SATTN_CALL_TANH] = {"tanh", SATTN_OP_tanh, SATTN_COMPUTE_APART, OF_ARRAYS},
-    [SATTN_CALL_SIGMOID] = {"sigmoid", SATTN_OP_sigmoid, SATTN_COMPUTE_APART, OF_ARRAYS},
-    [SATTN_CALL_ADDITIVE] = {"additive", SATTN_OP_additive, SATTN_COMPUTE_APART, OF_ADDITIVE},
-    [SATTN_CALL_LINEAR] = {"linear", SATTN_OP_linear, SATTN_COMPUTE_APART, OF_LINEAR},
-    [SATTN_CALL_GRU] = {"gru", SATTN_OP_gru, SATTN_COMPUTE_APART, OF_ARRAYS},
-};
-
-sattn_call sattn_call_of_op(sattn_op op)
-{
-    int call = 0;
-    while (call + 1 < SATTN_CALL_COUNT && calls[call].op != op)
-        ++call;
-    return (sattn_call)call;
-}
-
-sattn_op sattn_call_op(sattn_call call)
-{
-    return calls[call].op;
-}
-
-sattn_computation sattn_call_computation(sattn_call call)
-{
-    return calls[call].computation;
-}
-
-/* What a computation of an attention or a step of it is called by. */
-static sattn_call call_of(sattn_computation computation)
-{
-    int call = 0;
-    while (call < SATTN_CALL_EXP && calls[call].computation != computation)
-        ++call;
-    return call < SATTN_CALL_EXP ? (sattn_call)call : SATTN_CALL_ATTENTION; /* a chain */
-}
-
 sattn_mask_class sattn_mask_class_of(const sattn_attention_args *a, sattn_computation computation)
 {
     if (!sattn_computation_sees(computation))
@@ -106,7 +48,7 @@ sattn_mask_class sattn_mask_class_of(const sattn_attention_args *a, sattn_comput
 sattn_shape_class sattn_class_of(const sattn_attention_args *a, sattn_computation computation,
                                  int threads)
 {
-    const sattn_call call = call_of(computation);
+    const sattn_call call = sattn_call_of_computation(computation);
     const bool has_k = call == SATTN_CALL_ATTENTION || call == SATTN_CALL_QK;
     const bool has_v = call == SATTN_CALL_ATTENTION || call == SATTN_CALL_AV;
     const int64_t n_group = sattn_group_of(a);
@@ -177,6 +119,26 @@ uint64_t sattn_class_key(const sattn_shape_class *c)
 
 typedef enum field_kind { IS_PHASE, IS_LOG2, IS_COUNT, IS_MASK, IS_STRIDED, IS_PACKED } field_kind;
 
+/* Calls that have the same fields. */
+enum {
+    OF_ATTENTION = 1,
+    OF_QK = 2,
+    OF_SOFTMAX = 4,
+    OF_AV = 8,
+    OF_ARRAYS = 16,
+    OF_ADDITIVE = 32,
+    OF_LINEAR = 64,
+    OF_STEPS = OF_ATTENTION | OF_QK | OF_SOFTMAX | OF_AV,
+    OF_ROWS = OF_STEPS | OF_ADDITIVE | OF_LINEAR,
+};
+
+static const unsigned groups[SATTN_CALL_COUNT] = {
+    [SATTN_CALL_ATTENTION] = OF_ATTENTION, [SATTN_CALL_QK] = OF_QK,
+    [SATTN_CALL_SOFTMAX] = OF_SOFTMAX,     [SATTN_CALL_AV] = OF_AV,
+    [SATTN_CALL_EXP] = OF_ARRAYS,          [SATTN_CALL_TANH] = OF_ARRAYS,
+    [SATTN_CALL_SIGMOID] = OF_ARRAYS,      [SATTN_CALL_ADDITIVE] = OF_ADDITIVE,
+    [SATTN_CALL_LINEAR] = OF_LINEAR,       [SATTN_CALL_GRU] = OF_ARRAYS};
+
 static const struct {
     field_kind kind;
     unsigned groups;
@@ -213,7 +175,7 @@ static const char *const phase_names[SATTN_PHASE_DECODE + 1] = {[SATTN_PHASE_PRE
 
 static bool has_field(sattn_call call, int field)
 {
-    return (fields[field].groups & calls[call].group) != 0;
+    return (fields[field].groups & groups[call]) != 0;
 }
 
 static const char *word_of(const sattn_shape_class *c, field_kind kind)
@@ -226,7 +188,7 @@ static const char *word_of(const sattn_shape_class *c, field_kind kind)
 
 void sattn_class_print(const sattn_shape_class *c, char text[SATTN_CLASS_TEXT])
 {
-    int used = snprintf(text, SATTN_CLASS_TEXT, "%s", calls[c->call].name);
+    int used = snprintf(text, SATTN_CLASS_TEXT, "%s", sattn_call_name(c->call));
     for (int i = 0; i < FIELDS; ++i) {
         if (!has_field(c->call, i))
             continue;
@@ -323,7 +285,7 @@ bool sattn_class_parse(const char *text, sattn_shape_class *shape_class)
     sattn_shape_class c = {0};
     const char *names[SATTN_CALL_COUNT];
     for (int i = 0; i < SATTN_CALL_COUNT; ++i)
-        names[i] = calls[i].name;
+        names[i] = sattn_call_name((sattn_call)i);
     const int call = take_word(&at, names, SATTN_CALL_COUNT);
     bool is_legal = call >= 0;
     c.call = is_legal ? (sattn_call)call : SATTN_CALL_ATTENTION;

@@ -74,7 +74,11 @@ set(shape_softmax lines-64x49)
 set(shape_av lines-64x49)
 set(shape_exp array-1000)
 set(shape_tanh array-1000)
-foreach(op IN ITEMS fused chain qk softmax av exp tanh)
+set(shape_sigmoid array-1000)
+set(shape_additive align-1x10-d512)
+set(shape_linear map-1x512-512)
+set(shape_gru gates-1x512)
+foreach(op IN ITEMS fused chain qk softmax av exp tanh sigmoid additive linear gru)
   run(CODE 0 MATCHES "none failed" "_scalar" "of bound" ARGS bench --op ${op} --shape ${shape_${op}} --seconds 0.01)
   run(CODE 0 ARGS bench --op ${op} --shape ${shape_${op}} --seconds 0.01 --json)
   json(sleef context simdattn_sleef_version)
@@ -91,13 +95,18 @@ foreach(op IN ITEMS fused chain qk softmax av exp tanh)
   run(CODE 0 MATCHES "_scalar/" ARGS bench --op ${op} --list)
 endforeach()
 
+# ---- packed weights, of every set of a cold row
+run(CODE 0 MATCHES "linear, map-1x512-512-packed, cold" "inputs=512 packed" "none failed"
+    ARGS bench --shape map-1x512-512-packed --cache cold --isa scalar --seconds 0.01)
+
 # ---- ops together, presets by list, hard data beside easy
 run(CODE 0 MATCHES "fused and chain, one-key" "vs fused" ARGS bench --op fused,chain --shape one-key --seconds 0.01)
 run(CODE 0 MATCHES "chain_scalar" ARGS bench --kernel chain_scalar --shape one-key --seconds 0.01)
 run(CODE 0 MATCHES "softmax, lines-4x1024" "softmax, square-128-d64" ARGS bench --op softmax --list)
 run(CODE 0 MATCHES "/normal/warm/t1" "/denormal/" "/rising/" "/one-hot/" "/bias-1e30/" "/masked90/"
     ARGS bench --preset data --list)
-run(CODE 0 MATCHES "tanh, array-4m" "qk, vit-b16-197" "av, one-key" ARGS bench --preset full --list)
+run(CODE 0 MATCHES "tanh, array-4m" "qk, vit-b16-197" "av, one-key" "additive, align-32x1000-d512" "linear, map-197x768-768" "gru, gates-32x512"
+    ARGS bench --preset full --list)
 run(CODE 0 MATCHES "slowdown" "denormal" ARGS bench --preset data --isa scalar --op av --seconds 0.01
     --benchmark_filter=square-512-d64)
 

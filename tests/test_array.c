@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_array.c: one exp or tanh kernel against the kernel contract (kernels/contract.h): every
- * length, between guard pages and at any alignment, in place, special values, and an element's bits
- * wherever it stands. How exact they are over all floats is test_sweep.c's question. */
+ * test_array.c: one exp, tanh or sigmoid kernel against the kernel contract (kernels/contract.h):
+ * every length, between guard pages and at any alignment, in place, special values, and an
+ * element's bits wherever it stands. How exact they are over all floats is test_sweep.c's question.
+ */
 #include "tests/support/buffers.h"
 #include "tests/support/harness.h"
 #include "tests/support/math_reference.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { MOST = 1 << 17 };
 
@@ -164,10 +167,21 @@ static size_t special_values(sattn_op op, special list[32])
         {20.0f, 1.0f},      {-89.0f, -1.0f},      {1e30f, 1.0f},          {FLT_MAX, 1.0f},
         {-FLT_MAX, -1.0f},  {INFINITY, 1.0f},     {-INFINITY, -1.0f},
     };
-    const bool is_exp = op == SATTN_OP_exp;
-    const size_t n = is_exp ? sizeof of_exp / sizeof of_exp[0] : sizeof of_tanh / sizeof of_tanh[0];
-    memcpy(list, is_exp ? of_exp : of_tanh, n * sizeof list[0]);
-    return n;
+    static const special of_sigmoid[] = {
+        {0.0f, 0.5f},     {-0.0f, 0.5f},     {0x1p-149f, 0.5f},       {-0x1p-149f, 0.5f},
+        {0x1p-26f, 0.5f}, {-0x1p-26f, 0.5f}, {20.0f, 1.0f},           {89.0f, 1.0f},
+        {104.0f, 1.0f},   {1e30f, 1.0f},     {FLT_MAX, 1.0f},         {INFINITY, 1.0f},
+        {-104.0f, 0.0f},  {-105.0f, 0.0f},   {-0x1.9fe36ap+6f, 0.0f}, {-150.0f, 0.0f},
+        {-1e30f, 0.0f},   {-FLT_MAX, 0.0f},  {-INFINITY, 0.0f},
+    };
+    static const struct {
+        const special *values;
+        size_t n;
+    } of[SATTN_OP_COUNT] = {[SATTN_OP_exp] = {of_exp, COUNT(of_exp)},
+                            [SATTN_OP_tanh] = {of_tanh, COUNT(of_tanh)},
+                            [SATTN_OP_sigmoid] = {of_sigmoid, COUNT(of_sigmoid)}};
+    memcpy(list, of[op].values, of[op].n * sizeof list[0]);
+    return of[op].n;
 }
 
 /* Each in every place of an array of ones. */
@@ -200,29 +214,16 @@ static void test_specials(test_run *run)
             check_special(run, list[i].x, list[i].y);
     static const uint32_t nans[] = {0x7fc00000u, 0xffc00000u, 0x7fc00001u, 0x7f800001u,
                                     0xff812345u, 0x7fffffffu, 0xffffffffu, 0x7fc001ffu};
-    for (size_t i = 0; i < sizeof nans / sizeof nans[0]; ++i)
+    for (size_t i = 0; i < COUNT(nans); ++i)
         if (test_step(run, TEST_ALWAYS))
             check_special(run, math_float(nans[i]), NAN);
 }
 
-/* Around both ends of exp's range and across its subnormal results, and where tanh becomes 1: the
- * error is as claimed, results do not leave [0, inf] and [-1, 1], and exp's last results are the
- * ones that are due. */
-static void test_ends(test_run *run)
+/* Floats of which the bits are in [first, end), their results in [0, 1]. */
+static void check_between(test_run *run, uint32_t first, uint32_t end)
 {
-    static const struct {
-        float x, exp;
-    } last[] = {{88.72283f, 0x1.ffff08p+127f},
-                {-87.33654f, 0x1.00004cp-126f},
-                {-100.0f, 0x1.bp-145f},
-                {-103.97f, 0x1p-149f}};
-    const bool is_exp = run->kernel->op == SATTN_OP_exp;
-    if (!test_step(run, TEST_ALWAYS))
-        return;
-    const uint32_t first = is_exp ? 0xc2ae0000u : 0x41080000u; /* -87; 8.5 */
-    const uint32_t end = is_exp ? 0xc2d20000u : 0x41180000u;   /* -105; 9.5 */
-    const uint32_t step = run->divisor >= 10 ? 97 : 1;
     static float x[4096], y[4096];
+    const uint32_t step = run->divisor >= 10 ? 97 : 1;
     for (uint32_t bits = first; bits < end;) {
         int n = 0;
         for (; n < 4096 && bits < end; bits += step)
@@ -234,11 +235,34 @@ static void test_ends(test_run *run)
                 test_fail(run, "of %a: %a", (double)x[i], (double)y[i]);
         }
     }
-    for (size_t i = 0; is_exp && i < sizeof last / sizeof last[0]; ++i) {
+}
+
+/* Around the ends of exp's range and across its subnormal results, which are those of sigmoid too,
+ * and where tanh and sigmoid become 1: the error is as claimed, results do not leave [0, inf] and
+ * [-1, 1], and exp's last results are the ones that are due. */
+static void test_ends(test_run *run)
+{
+    static const struct {
+        float x, exp;
+    } last[] = {{-87.33654f, 0x1.00004cp-126f},
+                {-100.0f, 0x1.bp-145f},
+                {-103.97f, 0x1p-149f},
+                {88.72283f, 0x1.ffff08p+127f}};
+    const sattn_op op = run->kernel->op;
+    if (!test_step(run, TEST_ALWAYS))
+        return;
+    if (op != SATTN_OP_tanh)
+        check_between(run, 0xc2ae0000u, 0xc2d20000u); /* -87 to -105 */
+    if (op == SATTN_OP_tanh)
+        check_between(run, 0x41080000u, 0x41180000u); /* 8.5 to 9.5 */
+    if (op == SATTN_OP_sigmoid)
+        check_between(run, 0x41800000u, 0x41900000u); /* 16 to 18 */
+    const size_t n = op == SATTN_OP_exp ? COUNT(last) : op == SATTN_OP_sigmoid ? 3 : 0;
+    for (size_t i = 0; i < n; ++i) {
         float got = -1;
         math_call(run->kernel, &last[i].x, &got, 1);
         if (!(fabs((double)got - (double)last[i].exp) <= math_ulp((double)last[i].exp)))
-            test_fail(run, "exp(%.9g) is %a, not about %a", (double)last[i].x, (double)got,
+            test_fail(run, "of %.9g: %a, not about %a", (double)last[i].x, (double)got,
                       (double)last[i].exp);
     }
 }
@@ -257,7 +281,7 @@ static void test_fp_state(test_run *run)
     test_random random = {.seed = test_step_seed(run)};
     for (int i = 0; i < N; ++i)
         x[i] = i % 4 ? random_argument(&random)
-                     : (float)(-105 + 20 * (double)i / (double)N); /* exp's subnormal results */
+                     : (float)(-105 + 20 * (double)i / (double)N); /* subnormal results */
     math_call(run->kernel, x, plain, N);
     const uint64_t after = test_fp_control();
     test_fp_control_set(test_fp_control_flushing());

@@ -378,6 +378,37 @@ static void test_rnn_cell(void **state)
     free_cell(&c);
 }
 
+/* Enough rows for several threads. */
+static void test_cell_threads(void **state)
+{
+    (void)state;
+    enum { MANY = 700, UNITS = 40 };
+    for (int parts = 1; parts <= 3; parts += 2) {
+        map input = make_map(MANY, 19, parts * UNITS),
+            hidden = make_map(MANY, UNITS, parts * UNITS);
+        const sattn_cell_weights weights = {input.weights, hidden.weights};
+        float *one = NULL;
+        for (int threads = 1; threads <= 5; ++threads) {
+            const sattn_options options = {.threads = threads};
+            float *const next = random_numbers(MANY * UNITS);
+            const sattn_cell_rows rows = {.n_rows = MANY,
+                                          .x = input.rows.x,
+                                          .h = hidden.rows.x,
+                                          .next = {.data = next, .stride_t = UNITS}};
+            assert_int_equal(parts == 3 ? sattn_gru_cell(&weights, &rows, &options)
+                                        : sattn_rnn_cell(&weights, &rows, &options),
+                             SATTN_OK);
+            if (!one)
+                one = copy_of(next, MANY * UNITS);
+            assert_memory_equal(one, next, sizeof(float) * MANY * UNITS);
+            free(next);
+        }
+        free(one);
+        free_map(&input);
+        free_map(&hidden);
+    }
+}
+
 static void test_packed_cell(void **state)
 {
     (void)state;
@@ -492,10 +523,11 @@ static void test_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear),      cmocka_unit_test(test_linear_threads),
-        cmocka_unit_test(test_additive),    cmocka_unit_test(test_additive_threads),
-        cmocka_unit_test(test_gru_cell),    cmocka_unit_test(test_rnn_cell),
-        cmocka_unit_test(test_packed_cell), cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_linear),       cmocka_unit_test(test_linear_threads),
+        cmocka_unit_test(test_additive),     cmocka_unit_test(test_additive_threads),
+        cmocka_unit_test(test_gru_cell),     cmocka_unit_test(test_rnn_cell),
+        cmocka_unit_test(test_packed_cell),  cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_cell_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_sweep.c: the error of one exp or tanh kernel over floats by the million, as a histogram in
- * ULP, with the worst input, the share that is correctly rounded, and the count of each kind of
- * result. It fails where an error exceeds the one that the kernel's registry row claims.
+ * test_sweep.c: the error of one exp, tanh or sigmoid kernel over floats by the million, as a
+ * histogram in ULP, with the worst input, the share that is correctly rounded, and the count of
+ * each kind of result. It fails where an error exceeds the one that the kernel's registry row
+ * claims. Of an additive kernel it is the tanh within: with one feature, q = -0 and v = 1, a score
+ * is tanh(k).
  *
  * reduced   the inputs that matter (below): every one of them with the widest ISA of a machine that
  *           is not emulated; else a sample. All others: a sample.
@@ -31,22 +33,69 @@ typedef struct sweep {
     float worst_at, worst_subnormal_at, uneven_at;
 } sweep;
 
+/* The function that the kernel computes, or has within. */
+static sattn_op function_of(const sattn_kernel *kernel)
+{
+    return kernel->op == SATTN_OP_additive ? SATTN_OP_tanh : kernel->op;
+}
+
+static void call(const sattn_kernel *kernel, const float *x, float *y, int n)
+{
+    static _Alignas(64) float scratch[1 << 16];
+    static const float minus_zero = -0.0f, one = 1.0f;
+    if (kernel->op != SATTN_OP_additive) {
+        math_call(kernel, x, y, n);
+        return;
+    }
+    const sattn_additive_args args = {.q = &minus_zero,
+                                      .k = x,
+                                      .v = &one,
+                                      .s = y,
+                                      .k_stride = 1,
+                                      .i1 = 1,
+                                      .j1 = n,
+                                      .d = 1,
+                                      .scratch = scratch};
+    kernel->fn.additive(&args);
+    for (int i = 0; i < n; ++i)
+        if (x[i] == 0 && y[i] == 0)
+            y[i] = x[i]; /* sums start from +0, which takes the sign of a zero */
+}
+
 /* ---- one block */
 
 #if SATTN_TEST_MPFR
+/* The function's value, rounded to the precision of `value`; returns on which side it lies. */
+static int round_function(sattn_op op, mpfr_t value, const mpfr_t argument)
+{
+    if (op == SATTN_OP_exp)
+        return mpfr_exp(value, argument, MPFR_RNDN);
+    if (op == SATTN_OP_tanh)
+        return mpfr_tanh(value, argument, MPFR_RNDN);
+    mpfr_t wide; /* so wide that its own roundings decide nothing */
+    mpfr_init2(wide, 256);
+    mpfr_neg(wide, argument, MPFR_RNDN);
+    mpfr_exp(wide, wide, MPFR_RNDN);
+    mpfr_add_ui(wide, wide, 1, MPFR_RNDN);
+    mpfr_ui_div(wide, 1, wide, MPFR_RNDN);
+    const int ternary = mpfr_set(value, wide, MPFR_RNDN);
+    mpfr_clear(wide);
+    return ternary;
+}
+
 static bool is_right(sattn_op op, float x, float got)
 {
-    /* Error and precision are such that the next rounding, to float, is the only one that matters:
-     * the exponent range is that of float, and mpfr_subnormalize rounds once. */
-    const mpfr_exp_t low = mpfr_get_emin(), high = mpfr_get_emax();
-    mpfr_set_emin(-148);
-    mpfr_set_emax(128);
     mpfr_t argument, value;
     mpfr_init2(argument, 24);
     mpfr_init2(value, 24);
     mpfr_set_flt(argument, x, MPFR_RNDN);
-    const int ternary = op == SATTN_OP_exp ? mpfr_exp(value, argument, MPFR_RNDN)
-                                           : mpfr_tanh(value, argument, MPFR_RNDN);
+    int ternary = round_function(op, value, argument);
+    /* The exponent range becomes that of float, and mpfr_subnormalize rounds once, knowing what the
+     * rounding to 24 bits has done. */
+    const mpfr_exp_t low = mpfr_get_emin(), high = mpfr_get_emax();
+    mpfr_set_emin(-148);
+    mpfr_set_emax(128);
+    ternary = mpfr_check_range(value, ternary, MPFR_RNDN);
     mpfr_subnormalize(value, ternary, MPFR_RNDN);
     const bool right = mpfr_get_flt(value, MPFR_RNDN) == got;
     mpfr_clears(argument, value, (mpfr_ptr)0);
@@ -63,7 +112,7 @@ static void count_rounding(sweep *s, float x, float got, double error)
         ++s->n_right;
     } else if (error <= 0.5 + band) {
 #if SATTN_TEST_MPFR
-        s->n_right += is_right(s->kernel->op, x, got);
+        s->n_right += is_right(function_of(s->kernel), x, got);
 #else
         (void)x;
         (void)got;
@@ -89,7 +138,7 @@ static void count_result(sweep *s, float got)
 
 static void measure(sweep *s, const float *x, const double *want, const float *got, int n)
 {
-    const sattn_op op = s->kernel->op;
+    const sattn_op op = function_of(s->kernel);
     for (int i = 0; i < n; ++i) {
         const double error = math_error(op, x[i], want[i], got[i]);
         ++s->bins[error < 8 ? (int)(error * (double)PER_ULP) : N_BINS];
@@ -115,7 +164,7 @@ static void check_odd(sweep *s, const float *x, const float *got, int n)
     static float there[BLOCK];
     for (int i = 0; i < n; ++i)
         mirrored[i] = -x[i];
-    math_call(s->kernel, mirrored, there, n);
+    call(s->kernel, mirrored, there, n);
     for (int i = 0; i < n; ++i) {
         const bool is_mirrored = (math_bits(got[i]) ^ math_bits(there[i])) == 0x80000000u;
         if (!is_mirrored && !math_is_nan(x[i])) {
@@ -129,8 +178,8 @@ static void sweep_block(sweep *s, const float *x, int n)
 {
     static float got[BLOCK];
     static double want[BLOCK];
-    const sattn_op op = s->kernel->op;
-    math_call(s->kernel, x, got, n);
+    const sattn_op op = function_of(s->kernel);
+    call(s->kernel, x, got, n);
     for (int i = 0; i < n; ++i)
         want[i] = math_reference(op, x[i]);
     measure(s, x, want, got, n);
@@ -202,8 +251,8 @@ static bool is_widest(const sattn_kernel *kernel)
     return !strstr(kernel->name, "_autovec");
 }
 
-/* Size of the smallest and of the largest input whose result is neither 1 nor x to half a unit, nor
- * at the end of the range. */
+/* Size of the smallest and of the largest input whose result is neither that of 0 nor x to half a
+ * unit, nor at the end of the range. */
 typedef struct bit_range {
     uint32_t first, end;
 } bit_range;
@@ -211,8 +260,10 @@ typedef struct bit_range {
 static bit_range hard_inputs(sattn_op op, bool is_negative)
 {
     if (op == SATTN_OP_tanh)
-        return (bit_range){0x2f800000u, 0x41200000u};                         /* 2^-32 to 10 */
-    return (bit_range){0x32800000u, is_negative ? 0x42d00000u : 0x42b20000u}; /* 2^-26 to 104, 89 */
+        return (bit_range){0x2f800000u, 0x41200000u}; /* 2^-32 to 10 */
+    if (is_negative)
+        return (bit_range){0x32800000u, 0x42d00000u}; /* 2^-26 to 104 */
+    return (bit_range){0x32800000u, op == SATTN_OP_exp ? 0x42b20000u : 0x41900000u}; /* to 89, 18 */
 }
 
 static void test_reduced(test_run *run)
@@ -224,8 +275,9 @@ static void test_reduced(test_run *run)
     const uint64_t stride = every ? 1 : 61 * divisor;
     const uint64_t stride_outside = every ? 61 : 509 * divisor;
     sweep s = {.kernel = run->kernel};
-    for (uint64_t sign = 0; sign < (run->kernel->op == SATTN_OP_tanh ? 1 : 2); ++sign) {
-        const bit_range hard = hard_inputs(run->kernel->op, sign > 0);
+    const sattn_op op = function_of(run->kernel);
+    for (uint64_t sign = 0; sign < (op == SATTN_OP_tanh ? 1 : 2); ++sign) {
+        const bit_range hard = hard_inputs(op, sign > 0);
         const uint64_t at = sign << 31;
         sweep_bits(&s, at, at + hard.first, stride_outside);
         sweep_bits(&s, at + hard.first, at + hard.end, stride);
@@ -263,9 +315,18 @@ enum { SCALAR_IS_FUSED = 0 };
 
 static void test_bits(test_run *run)
 {
-    static const uint64_t fused[] = {0x1d9204d0e29f0040u, 0xa643f7ff29dabbabu};
-    static const uint64_t unfused[] = {0x4d1442c40f525821u, 0x12de2c1de4b88391u};
+    static const struct {
+        uint64_t fused, unfused;
+    } due[SATTN_OP_COUNT] = {
+        [SATTN_OP_exp] = {0x1d9204d0e29f0040u, 0x4d1442c40f525821u},
+        [SATTN_OP_tanh] = {0xa643f7ff29dabbabu, 0x12de2c1de4b88391u},
+        [SATTN_OP_sigmoid] = {0x9adc672a78639800u, 0x59daa8f77749cb7au},
+    };
     static float x[BLOCK], y[BLOCK];
+    if (run->kernel->op == SATTN_OP_additive) {
+        test_not_run(run, "the tanh of an additive kernel is its ISA's own");
+        return;
+    }
     if (!test_step(run, TEST_ALWAYS))
         return;
     uint64_t hash = 0;
@@ -287,11 +348,10 @@ static void test_bits(test_run *run)
         return;
     }
     const bool is_fused = SCALAR_IS_FUSED || run->kernel->needs != SATTN_ISA_SCALAR;
-    const int which = run->kernel->op == SATTN_OP_tanh;
-    const uint64_t due = is_fused ? fused[which] : unfused[which];
-    if (hash != due)
+    const uint64_t want = is_fused ? due[run->kernel->op].fused : due[run->kernel->op].unfused;
+    if (hash != want)
         test_fail(run, "hash of the sample is %016llx, on other ISAs %016llx",
-                  (unsigned long long)hash, (unsigned long long)due);
+                  (unsigned long long)hash, (unsigned long long)want);
 }
 
 static void test_full(test_run *run)

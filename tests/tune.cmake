@@ -227,8 +227,8 @@ if(shell)
   # ---- two at once, again and again: each time the file is whole, and has what both have found
   set(file ${WORK}/both.json)
   set(both [[
-"$1" tune --shape one-key --fresh --budget 1 --out "$2" &
-"$1" tune --shape array-64 --fresh --budget 1 --out "$2" && wait $!
+"$1" tune --shape one-key --fresh --budget 2 --out "$2" &
+"$1" tune --shape array-64 --fresh --budget 2 --out "$2" && wait $!
 ]])
   foreach(time RANGE 1 5)
     file(REMOVE ${file})

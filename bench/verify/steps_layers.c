@@ -15,11 +15,11 @@ static double measured_unit(double magnitude)
 }
 
 /* Whatever the order of the sum, a term goes through no more roundings than there are features, and
- * two more: that of the bias, and that of what y held. */
+ * one more with a bias. */
 void sattn_verify_map_row(const sattn_verify_map *row, const float *got, sattn_verify_place at,
                           sattn_verify_result *result)
 {
-    const double n = (double)row->n_in + 2;
+    const double n = (double)row->n_in + (row->bias ? 1 : 0);
     const double error = sattn_bound_gamma(0, n) + SATTN_ORACLE_ERROR;
     ++result->n_rows;
     for (int64_t o = 0; o < row->n_out; ++o) {
@@ -28,7 +28,7 @@ void sattn_verify_map_row(const sattn_verify_map *row, const float *got, sattn_v
                                              row->bias ? &row->bias[o] : NULL, NULL, &size);
         const sattn_verify_element element = {.got = got[o],
                                               .want = want,
-                                              .bound = error * size + n * 0x1p-149,
+                                              .bound = error * size + (double)row->n_in * 0x1p-149,
                                               .unit = measured_unit(size),
                                               .in_ulp = fabs(want) >= size / 2,
                                               .may_spoil = size * (1 + error) >= (double)FLT_MAX &&
@@ -38,36 +38,64 @@ void sattn_verify_map_row(const sattn_verify_map *row, const float *got, sattn_v
     }
 }
 
-/* Of a unit in u = 2^-24, by the steps of contract.h. A gate's sum is rounded once, which a sigmoid
- * makes 0.224 at most, the largest |x| s (1 - s); a sigmoid or tanh of E ULP is off by 2 E u of its
- * value at most. */
-static double unit_error(const sattn_ref_gru_element *e, const float gates_h[3], double h)
+/* ---- gated units */
+
+static double sigmoid(double x)
 {
-    const double sigmoid = 2 * SATTN_GRU_SIGMOID_ULP, tanh_error = 2 * SATTN_GRU_TANH_ULP;
-    const double reset = 0.224 + sigmoid * e->reset, update = 0.224 + sigmoid * e->update;
-    const double candidate =
-        fabs((double)gates_h[2]) * reset + fabs(e->candidate_sum) + tanh_error * fabs(e->candidate);
-    const double apart = fabs(h - e->candidate);
-    return candidate * (1 + e->update) + apart * (update + e->update) + fabs(e->y);
+    return 1 / (1 + exp(-x));
+}
+
+/* Of sigmoid or tanh, which are monotone and at most 1 in size, where the argument is off by `by`.
+ */
+static double function_error(double (*f)(double), double x, double by, double ulp)
+{
+    const double shift = isinf(x) ? 0 : fmax(fabs(f(x + by) - f(x)), fabs(f(x - by) - f(x)));
+    const double size = fmax(fabs(f(x)) + shift, 0x1p-126);
+    return shift + ulp * fmin(2 * size * SATTN_UNIT_ROUNDOFF, SATTN_UNIT_ROUNDOFF);
+}
+
+/* docs/numerics.md, "gru", with the same symbols. */
+static double unit_error(const sattn_ref_gru_element *e, const float gates_h[3], double h,
+                         const sattn_verify_gates *row)
+{
+    const double u = SATTN_UNIT_ROUNDOFF;
+    const double d_r =
+        function_error(sigmoid, e->reset_sum, u * fabs(e->reset_sum), row->sigmoid_ulp);
+    const double d_z =
+        function_error(sigmoid, e->update_sum, u * fabs(e->update_sum), row->sigmoid_ulp);
+    const double product = d_r * fabs((double)gates_h[2]);
+    const double d_c = product + u * (fabs(e->candidate_sum) + product) + 0x1p-150;
+    const double d_n = function_error(tanh, e->candidate_sum, d_c, row->tanh_ulp);
+    const double way = fabs(h - e->candidate);
+    const double before =
+        d_n * (1 - e->update + d_z) + d_z * way + u * (e->update + d_z) * (way + d_n);
+    return before + u * (fabs(e->y) + before) + 0x1p-150;
+}
+
+/* What the next state is made of; of the candidate's sum what tanh and the update gate leave. */
+static double unit_size(const sattn_ref_gru_element *e, const float gates_x[3],
+                        const float gates_h[3], double h)
+{
+    const double sum = fabs((double)gates_x[2]) + e->reset * fabs((double)gates_h[2]);
+    const double slope = (1 - e->candidate * e->candidate) * (1 - e->update);
+    return fabs(e->candidate) + fabs(e->update * (h - e->candidate)) + sum * slope;
 }
 
 void sattn_verify_gates_row(const sattn_verify_gates *row, const float *got, sattn_verify_place at,
                             sattn_verify_result *result)
 {
     const int64_t n = row->n_hidden;
-    const double second_order = 1 + 64 * SATTN_UNIT_ROUNDOFF;
     ++result->n_rows;
     for (int64_t y = 0; y < n; ++y) {
         const float gates_x[3] = {row->gates_x[y], row->gates_x[n + y], row->gates_x[2 * n + y]};
         const float gates_h[3] = {row->gates_h[y], row->gates_h[n + y], row->gates_h[2 * n + y]};
         const double h = (double)row->h[y];
         const sattn_ref_gru_element e = sattn_ref_gru(gates_x, gates_h, row->h[y]);
-        const double size = fabs(e.candidate) + fabs(e.update * (h - e.candidate));
+        const double size = unit_size(&e, gates_x, gates_h, h);
         const sattn_verify_element element = {.got = got[y],
                                               .want = e.y,
-                                              .bound = second_order * SATTN_UNIT_ROUNDOFF *
-                                                           unit_error(&e, gates_h, h) +
-                                                       16 * 0x1p-149 + SATTN_ORACLE_ERROR * size,
+                                              .bound = unit_error(&e, gates_h, h, row) +
+                                                       SATTN_ORACLE_ERROR * size,
                                               .unit = measured_unit(size),
                                               .in_ulp = fabs(e.y) >= size / 2};
         at.column = y;

@@ -27,7 +27,8 @@ enum {
     LINEAR_PACKED = 4,  /* outputs that take turns where W is packed */
     LINEAR_TILE = 16,   /* a multiple of every tile's outputs */
     LINEAR_NEAR = 4096, /* floats of W that stay in the first cache for all groups */
-    LINEAR_CHUNK = SATTN_TILE_KEYS_MAX, /* outputs whose sums wait in scratch */
+    LINEAR_CHUNK = SATTN_TILE_KEYS_MAX,        /* outputs whose sums wait in scratch, ... */
+    LINEAR_PITCH = LINEAR_CHUNK + LINEAR_TILE, /* ... and what a tile may write behind them */
 };
 
 /* Of a group that reads packed W, k is the block of its first key, and k_stride the floats that
@@ -45,8 +46,9 @@ static inline int64_t linear_decode_block(const sattn_linear_args *a, int n_rows
 {
     if (n_rows <= group_rows)
         return LINEAR_CHUNK;
-    const int64_t n_tiles = LINEAR_NEAR / (LINEAR_TILE * a->n_in);
-    return (n_tiles > 1 ? n_tiles : 1) * LINEAR_TILE;
+    const int64_t tile = a->packed ? LINEAR_PACKED : LINEAR_TILE;
+    const int64_t n_tiles = LINEAR_NEAR / (tile * a->n_in);
+    return (n_tiles > 1 ? n_tiles : 1) * tile;
 }
 
 /* The sums of a strip of rows and of outputs [first, first + n), n <= LINEAR_CHUNK. */
@@ -63,7 +65,7 @@ static inline void linear_decode_sums(const sattn_linear_args *a, const linear_d
             group->n_rows = score_group_rows(n_rows, r, most);
             group->q = x + r * x_pitch;
             for (int i = 0; i < group->n_rows; ++i)
-                group->s[i] = sums + (r + i) * LINEAR_CHUNK + o;
+                group->s[i] = sums + (r + i) * LINEAR_PITCH + o;
             if (a->packed)
                 ops->score_packed(group);
             else
@@ -81,7 +83,7 @@ static inline void linear_decode(const sattn_linear_args *a, const linear_decode
     score_group group = {.k_stride = a->packed ? x_pitch : a->w_stride, .d = a->n_in};
     group.ahead = score_group_ahead(a->o1 - a->o0, a->n_in, group.k_stride);
     linear_strip strip;
-    linear_sums done = {.sums = sums, .pitch = LINEAR_CHUNK};
+    linear_sums done = {.sums = sums, .pitch = LINEAR_PITCH};
     for (done.i = a->i0; done.i < a->i1; done.i += strip.n_rows) {
         linear_strip_fill(&strip, a, done.i);
         score_group_pack(x, x_pitch, strip.x, strip.n_rows, most, ops->lanes, a->n_in, 1.0f);
@@ -89,7 +91,7 @@ static inline void linear_decode(const sattn_linear_args *a, const linear_decode
         for (done.o = a->o0; done.o < a->o1; done.o += LINEAR_CHUNK) {
             done.n = a->o1 - done.o < LINEAR_CHUNK ? a->o1 - done.o : LINEAR_CHUNK;
             linear_decode_sums(a, ops, &group, x, x_pitch, strip.n_rows, sums, done.o, done.n);
-            linear_finish(a, &done, done.n);
+            linear_finish(a, &done);
         }
     }
 }

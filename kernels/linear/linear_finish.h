@@ -15,7 +15,8 @@ typedef struct linear_sums {
     int n_rows;
 } linear_sums;
 
-/* Plus the bias, and then plus what y holds, where these are asked for. */
+/* Outputs of one row: sums, plus the bias, and then plus what y holds, where these are asked for.
+ */
 SATTN_INLINE void linear_finish_row(float *restrict y, const float *restrict sums,
                                     const float *restrict bias, bool adds, int64_t n)
 {
@@ -33,13 +34,13 @@ SATTN_INLINE void linear_finish_row(float *restrict y, const float *restrict sum
             y[o] = sums[o];
 }
 
-/* All of them. n is done->n, once more, for callers that know it when they are compiled. */
-SATTN_INLINE void linear_finish(const sattn_linear_args *a, const linear_sums *done, int64_t n)
+SATTN_INLINE void linear_finish(const sattn_linear_args *a, const linear_sums *done)
 {
     const float *const bias = a->bias ? a->bias + done->o : NULL;
     float *const y = a->y + done->i * a->y_stride + done->o;
     for (int r = 0; r < done->n_rows; ++r)
-        linear_finish_row(y + r * a->y_stride, done->sums + r * done->pitch, bias, a->adds, n);
+        linear_finish_row(y + r * a->y_stride, done->sums + r * done->pitch, bias, a->adds,
+                          done->n);
 }
 
 #endif

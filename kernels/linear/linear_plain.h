@@ -32,7 +32,7 @@ SATTN_INLINE void linear_plain(const sattn_linear_args *a)
         for (done.i = a->i0; done.i < a->i1; ++done.i) {
             plain_scores(a->scratch, a->x + done.i * a->x_stride, w + done.o * w_stride, w_stride,
                          (int)done.n, a->n_in);
-            linear_finish(a, &done, done.n);
+            linear_finish(a, &done);
         }
     }
 }

@@ -3,9 +3,11 @@
  * linear_prefill.h: a linear map of many rows, "lanes over outputs", the same for all ISAs.
  *
  *   for each chunk of outputs
- *       W lies in panels of two vectors of outputs, [n_in][width]; if it is not packed, transpose
- * it for each strip of rows copy X for each panel: Y = X W^T + b or Y += X W^T + b, in register
- * tiles of rows x two vectors of outputs
+ *       transpose W into panels of two vectors of outputs, [n_in][width]; packed, it is there
+ *       for each strip of rows
+ *           copy X
+ *           for each panel, in register tiles of rows x two vectors of outputs
+ *               Y = X W^T + b, or Y += X W^T + b
  *
  * It is qk_prefill.h with a scale of 1, but for what a tile does before it stores its sums, and for
  * panels that may lie ready. X is copied so that its rows are not a power of two apart, where they

@@ -2,8 +2,8 @@
  *
  * score_group_avx2.h: the groups of score_group.h in AVX2, 8 features per vector.
  *
- * 8 accumulators, for 1 row x 8 keys, 2 x 4 or 4 x 2 (3 x 2), each
- * over all features, then one transposing reduction. */
+ * 8 accumulators, for 1 row x 8 keys, 2 x 4 or 4 x 2 (3 x 2), each over all features, then one
+ * transposing reduction. */
 #ifndef SATTN_KERNELS_SCORE_GROUP_AVX2_H
 #define SATTN_KERNELS_SCORE_GROUP_AVX2_H
 

@@ -2,8 +2,8 @@
  *
  * score_group_avx512.h: the groups of score_group.h in AVX-512, 16 features per vector.
  *
- * 16 accumulators, for 1 row x 16 keys, 2 x 8 or 4 x 4 (3 x 4), each
- * over all features, then one transposing reduction. */
+ * 16 accumulators, for 1 row x 16 keys, 2 x 8 or 4 x 4 (3 x 4), each over all features, then one
+ * transposing reduction. */
 #ifndef SATTN_KERNELS_SCORE_GROUP_AVX512_H
 #define SATTN_KERNELS_SCORE_GROUP_AVX512_H
 

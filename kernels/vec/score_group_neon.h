@@ -2,8 +2,8 @@
  *
  * score_group_neon.h: the groups of score_group.h in NEON, 4 features per vector.
  *
- * Rows x keys accumulators, 1 x 8, 2 x 8, 3 x 4 or 4 x 4, each over
- * all features, then pairwise additions. */
+ * Rows x keys accumulators, 1 x 8, 2 x 8, 3 x 4 or 4 x 4, each over all features, then pairwise
+ * additions. */
 #ifndef SATTN_KERNELS_SCORE_GROUP_NEON_H
 #define SATTN_KERNELS_SCORE_GROUP_NEON_H
 

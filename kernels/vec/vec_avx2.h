@@ -18,6 +18,7 @@
 
 #include <immintrin.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -124,17 +125,19 @@ SATTN_INLINE __m256 vec_exp_f32x8(__m256 t)
 }
 
 typedef struct vec_exp_full_table {
-    float lowest[8], highest[8], log2e[8], ln2_hi[8], ln2_lo[8];
+    float lowest[8], highest[8], log2e[8], magic[8], ln2_hi[8], ln2_lo[8];
     float c6[8], c5[8], c4[8], c3[8], c2[8], one[8];
 } vec_exp_full_table;
 
-/* x[u] = exp(x[u]) by exp_full_poly.h, over all of f32, for `count` vectors. A NaN stays one. */
-SATTN_INLINE void vec_exp_full_each_f32x8(__m256 x[], const int count)
+/* x[u] = exp(x[u]) by exp_full_poly.h, over all of f32, for `count` vectors. A NaN stays one. Where
+ * the loop has no register to spare, all constants are operands in memory, else all but one. */
+SATTN_INLINE void vec_exp_full_in_each_f32x8(__m256 x[], const int count, const bool has_registers)
 {
     static const _Alignas(32) vec_exp_full_table constants = {
         .lowest = {VEC_LANES(SATTN_EXP_FULL_LOWEST)},
         .highest = {VEC_LANES(SATTN_EXP_FULL_HIGHEST)},
         .log2e = {VEC_LANES(SATTN_EXP_FULL_LOG2E)},
+        .magic = {VEC_LANES(SATTN_EXP_FULL_MAGIC)},
         .ln2_hi = {VEC_LANES(SATTN_LN2_HI)},
         .ln2_lo = {VEC_LANES(SATTN_LN2_LO)},
         .c6 = {VEC_LANES(SATTN_EXP_FULL_C6)},
@@ -146,7 +149,7 @@ SATTN_INLINE void vec_exp_full_each_f32x8(__m256 x[], const int count)
     };
     const vec_exp_full_table *table = &constants;
     __asm__ volatile("" : "+r"(table));
-    const __m256 magic = _mm256_set1_ps(SATTN_EXP_FULL_MAGIC);
+    const __m256 magic = _mm256_load_ps(has_registers ? constants.magic : table->magic);
     __m256 shifted[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
@@ -178,6 +181,11 @@ SATTN_INLINE void vec_exp_full_each_f32x8(__m256 x[], const int count)
     }
 }
 
+SATTN_INLINE void vec_exp_full_each_f32x8(__m256 x[], const int count)
+{
+    vec_exp_full_in_each_f32x8(x, count, true);
+}
+
 SATTN_INLINE __m256 vec_exp_full_f32x8(__m256 x)
 {
     vec_exp_full_each_f32x8(&x, 1);
@@ -185,19 +193,24 @@ SATTN_INLINE __m256 vec_exp_full_f32x8(__m256 x)
 }
 
 typedef struct vec_tanh_table {
-    float limit[8], border[8], two[8], t6[8], t5[8], t4[8], t3[8], t2[8], t1[8], t0[8];
+    float sign[8], limit[8], border[8], one[8], two[8], two_log2e[8], magic[8];
+    float t6[8], t5[8], t4[8], t3[8], t2[8], t1[8], t0[8];
     float e6[8], e5[8], e4[8], e3[8], e2[8], e1[8];
 } vec_tanh_table;
 
 /* tanh(x) by tanh_poly.h, over all of f32: odd bit for bit, +-1 at the infinities; a NaN stays one:
  * it compares below the border, and x^3 takes it on. Constants are operands in memory, as in
- * vec_exp_f32x8. */
-SATTN_INLINE __m256 vec_tanh_f32x8(__m256 x)
+ * vec_exp_f32x8; the four that are used twice only where the loop has no registers to spare. */
+SATTN_INLINE __m256 vec_tanh_in_f32x8(__m256 x, const bool has_registers)
 {
     static const _Alignas(32) vec_tanh_table constants = {
+        .sign = {VEC_LANES(-0.0f)},
         .limit = {VEC_LANES(SATTN_TANH_LIMIT)},
         .border = {VEC_LANES(SATTN_TANH_BORDER)},
+        .one = {VEC_LANES(1.0f)},
         .two = {VEC_LANES(2.0f)},
+        .two_log2e = {VEC_LANES(SATTN_TWO_LOG2E)},
+        .magic = {VEC_LANES(SATTN_ROUND_MAGIC)},
         .t6 = {VEC_LANES(SATTN_TANH_C6)},
         .t5 = {VEC_LANES(SATTN_TANH_C5)},
         .t4 = {VEC_LANES(SATTN_TANH_C4)},
@@ -214,7 +227,8 @@ SATTN_INLINE __m256 vec_tanh_f32x8(__m256 x)
     };
     const vec_tanh_table *table = &constants;
     __asm__ volatile("" : "+r"(table));
-    const __m256 sign = _mm256_set1_ps(-0.0f);
+    const vec_tanh_table *const kept = has_registers ? &constants : table;
+    const __m256 sign = _mm256_load_ps(kept->sign);
     const __m256 square = _mm256_mul_ps(x, x);
     __m256 odd = _mm256_fmadd_ps(_mm256_load_ps(table->t6), square, _mm256_load_ps(table->t5));
     odd = _mm256_fmadd_ps(odd, square, _mm256_load_ps(table->t4));
@@ -225,9 +239,9 @@ SATTN_INLINE __m256 vec_tanh_f32x8(__m256 x)
     const __m256 a = _mm256_andnot_ps(sign, x);
     odd = _mm256_fmadd_ps(_mm256_mul_ps(odd, square), a, a);
 
-    const __m256 magic = _mm256_set1_ps(SATTN_ROUND_MAGIC);
-    const __m256 two_log2e = _mm256_set1_ps(SATTN_TWO_LOG2E);
-    const __m256 one = _mm256_set1_ps(1.0f);
+    const __m256 magic = _mm256_load_ps(kept->magic);
+    const __m256 two_log2e = _mm256_load_ps(kept->two_log2e);
+    const __m256 one = _mm256_load_ps(kept->one);
     const __m256 t = _mm256_min_ps(a, _mm256_load_ps(table->limit));
     const __m256 shifted = _mm256_fmadd_ps(t, two_log2e, magic);
     const __m256 r = _mm256_fmsub_ps(t, two_log2e, _mm256_sub_ps(shifted, magic));
@@ -244,6 +258,11 @@ SATTN_INLINE __m256 vec_tanh_f32x8(__m256 x)
     const __m256 large = _mm256_cmp_ps(a, _mm256_load_ps(table->border), _CMP_GE_OQ);
     const __m256 size = _mm256_blendv_ps(odd, _mm256_sub_ps(one, quotient), large);
     return _mm256_or_ps(size, _mm256_and_ps(x, sign));
+}
+
+SATTN_INLINE __m256 vec_tanh_f32x8(__m256 x)
+{
+    return vec_tanh_in_f32x8(x, true);
 }
 
 /* Sum over the lanes, halves first: always the same tree. */

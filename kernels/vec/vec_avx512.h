@@ -19,6 +19,7 @@
 
 #include <immintrin.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -98,83 +99,146 @@ SATTN_INLINE __m512 vec_exp_f32x16(__m512 t)
     return t;
 }
 
+/* The functions vec_*_in_* are told whether the loop has registers for their constants. One that
+ * has several functions in it has not: then the address of the table is hidden, and constants are
+ * read where they are used. Else compilers load them ahead of the loop, and then spill them. */
+typedef struct vec_exp_full_table {
+    float lowest, highest, log2e, magic, ln2_hi, ln2_lo, c6, c5, c4, c3, c2, one;
+} vec_exp_full_table;
+
 /* x[u] = exp(x[u]) by exp_full_poly.h, over all of f32, for `count` vectors. A NaN stays one. */
-SATTN_INLINE void vec_exp_full_each_f32x16(__m512 x[], const int count)
+SATTN_INLINE void vec_exp_full_in_each_f32x16(__m512 x[], const int count, const bool has_registers)
 {
-    const __m512 magic = _mm512_set1_ps(SATTN_EXP_FULL_MAGIC);
+    static const vec_exp_full_table constants = {
+        .lowest = SATTN_EXP_FULL_LOWEST,
+        .highest = SATTN_EXP_FULL_HIGHEST,
+        .log2e = SATTN_EXP_FULL_LOG2E,
+        .magic = SATTN_EXP_FULL_MAGIC,
+        .ln2_hi = SATTN_LN2_HI,
+        .ln2_lo = SATTN_LN2_LO,
+        .c6 = SATTN_EXP_FULL_C6,
+        .c5 = SATTN_EXP_FULL_C5,
+        .c4 = SATTN_EXP_FULL_C4,
+        .c3 = SATTN_EXP_FULL_C3,
+        .c2 = SATTN_EXP_FULL_C2,
+        .one = 1.0f,
+    };
+    const vec_exp_full_table *table = &constants;
+    if (!has_registers)
+        __asm__ volatile("" : "+r"(table));
+    const __m512 magic = _mm512_set1_ps(table->magic);
     __m512 n[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         /* Of a NaN and a number, maximum and minimum give their second operand. */
-        r[u] = _mm512_max_ps(_mm512_set1_ps(SATTN_EXP_FULL_LOWEST), x[u]);
-        r[u] = _mm512_min_ps(_mm512_set1_ps(SATTN_EXP_FULL_HIGHEST), r[u]);
-        n[u] = _mm512_fmadd_ps(r[u], _mm512_set1_ps(SATTN_EXP_FULL_LOG2E), magic);
+        r[u] = _mm512_max_ps(_mm512_set1_ps(table->lowest), x[u]);
+        r[u] = _mm512_min_ps(_mm512_set1_ps(table->highest), r[u]);
+        n[u] = _mm512_fmadd_ps(r[u], _mm512_set1_ps(table->log2e), magic);
     }
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         n[u] = _mm512_sub_ps(n[u], magic);
-        r[u] = _mm512_fnmadd_ps(n[u], _mm512_set1_ps(SATTN_LN2_HI), r[u]);
-        p[u] = _mm512_set1_ps(SATTN_EXP_FULL_C6);
+        r[u] = _mm512_fnmadd_ps(n[u], _mm512_set1_ps(table->ln2_hi), r[u]);
+        p[u] = _mm512_set1_ps(table->c6);
     }
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u)
-        r[u] = _mm512_fnmadd_ps(n[u], _mm512_set1_ps(SATTN_LN2_LO), r[u]);
-    vec_horner_f32x16(p, r, SATTN_EXP_FULL_C5, count);
-    vec_horner_f32x16(p, r, SATTN_EXP_FULL_C4, count);
-    vec_horner_f32x16(p, r, SATTN_EXP_FULL_C3, count);
-    vec_horner_f32x16(p, r, SATTN_EXP_FULL_C2, count);
-    vec_horner_f32x16(p, r, 1.0f, count);
-    vec_horner_f32x16(p, r, 1.0f, count);
+        r[u] = _mm512_fnmadd_ps(n[u], _mm512_set1_ps(table->ln2_lo), r[u]);
+    vec_horner_f32x16(p, r, table->c5, count);
+    vec_horner_f32x16(p, r, table->c4, count);
+    vec_horner_f32x16(p, r, table->c3, count);
+    vec_horner_f32x16(p, r, table->c2, count);
+    vec_horner_f32x16(p, r, table->one, count);
+    vec_horner_f32x16(p, r, table->one, count);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u)
         x[u] = _mm512_scalef_ps(p[u], n[u]);
 }
 
+SATTN_INLINE void vec_exp_full_each_f32x16(__m512 x[], const int count)
+{
+    vec_exp_full_in_each_f32x16(x, count, true);
+}
+
+typedef struct vec_tanh_table {
+    float limit, border, one, two, two_log2e, magic;
+    float t6, t5, t4, t3, t2, t1, t0, e6, e5, e4, e3, e2, e1;
+} vec_tanh_table;
+
 /* x[u] = tanh(x[u]) by tanh_poly.h, over all of f32, for `count` vectors: odd bit for bit, +-1 at
  * the infinities. A NaN stays one: it compares below the border, and x^3 takes it on. */
-SATTN_INLINE void vec_tanh_each_f32x16(__m512 x[], const int count)
+SATTN_INLINE void vec_tanh_in_each_f32x16(__m512 x[], const int count, const bool has_registers)
 {
-    const __m512 one = _mm512_set1_ps(1.0f);
-    const __m512 magic = _mm512_set1_ps(SATTN_ROUND_MAGIC);
-    const __m512 two_log2e = _mm512_set1_ps(SATTN_TWO_LOG2E);
+    static const vec_tanh_table constants = {
+        .limit = SATTN_TANH_LIMIT,
+        .border = SATTN_TANH_BORDER,
+        .one = 1.0f,
+        .two = 2.0f,
+        .two_log2e = SATTN_TWO_LOG2E,
+        .magic = SATTN_ROUND_MAGIC,
+        .t6 = SATTN_TANH_C6,
+        .t5 = SATTN_TANH_C5,
+        .t4 = SATTN_TANH_C4,
+        .t3 = SATTN_TANH_C3,
+        .t2 = SATTN_TANH_C2,
+        .t1 = SATTN_TANH_C1,
+        .t0 = SATTN_TANH_C0,
+        .e6 = SATTN_EXP2_C6,
+        .e5 = SATTN_EXP2_C5,
+        .e4 = SATTN_EXP2_C4,
+        .e3 = SATTN_EXP2_C3,
+        .e2 = SATTN_EXP2_C2,
+        .e1 = SATTN_EXP2_C1,
+    };
+    const vec_tanh_table *table = &constants;
+    if (!has_registers)
+        __asm__ volatile("" : "+r"(table));
+    const __m512 one = _mm512_set1_ps(table->one);
+    const __m512 magic = _mm512_set1_ps(table->magic);
+    const __m512 two_log2e = _mm512_set1_ps(table->two_log2e);
     __m512 square[VEC_EACH], odd[VEC_EACH], shifted[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         const __m512 a = _mm512_abs_ps(x[u]);
         square[u] = _mm512_mul_ps(a, a);
-        odd[u] = _mm512_set1_ps(SATTN_TANH_C6);
+        odd[u] = _mm512_set1_ps(table->t6);
     }
-    vec_horner_f32x16(odd, square, SATTN_TANH_C5, count);
-    vec_horner_f32x16(odd, square, SATTN_TANH_C4, count);
-    vec_horner_f32x16(odd, square, SATTN_TANH_C3, count);
-    vec_horner_f32x16(odd, square, SATTN_TANH_C2, count);
-    vec_horner_f32x16(odd, square, SATTN_TANH_C1, count);
-    vec_horner_f32x16(odd, square, SATTN_TANH_C0, count);
+    vec_horner_f32x16(odd, square, table->t5, count);
+    vec_horner_f32x16(odd, square, table->t4, count);
+    vec_horner_f32x16(odd, square, table->t3, count);
+    vec_horner_f32x16(odd, square, table->t2, count);
+    vec_horner_f32x16(odd, square, table->t1, count);
+    vec_horner_f32x16(odd, square, table->t0, count);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         const __m512 a = _mm512_abs_ps(x[u]);
         odd[u] = _mm512_fmadd_ps(_mm512_mul_ps(odd[u], square[u]), a, a);
-        r[u] = _mm512_min_ps(a, _mm512_set1_ps(SATTN_TANH_LIMIT));
+        r[u] = _mm512_min_ps(a, _mm512_set1_ps(table->limit));
         shifted[u] = _mm512_fmadd_ps(r[u], two_log2e, magic);
         r[u] = _mm512_fmsub_ps(r[u], two_log2e, _mm512_sub_ps(shifted[u], magic));
-        p[u] = _mm512_set1_ps(SATTN_EXP2_C6);
+        p[u] = _mm512_set1_ps(table->e6);
     }
-    vec_horner_f32x16(p, r, SATTN_EXP2_C5, count);
-    vec_horner_f32x16(p, r, SATTN_EXP2_C4, count);
-    vec_horner_f32x16(p, r, SATTN_EXP2_C3, count);
-    vec_horner_f32x16(p, r, SATTN_EXP2_C2, count);
-    vec_horner_f32x16(p, r, SATTN_EXP2_C1, count);
-    vec_horner_f32x16(p, r, 1.0f, count);
+    vec_horner_f32x16(p, r, table->e5, count);
+    vec_horner_f32x16(p, r, table->e4, count);
+    vec_horner_f32x16(p, r, table->e3, count);
+    vec_horner_f32x16(p, r, table->e2, count);
+    vec_horner_f32x16(p, r, table->e1, count);
+    vec_horner_f32x16(p, r, table->one, count);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         const __m512i exponent = _mm512_slli_epi32(_mm512_castps_si512(shifted[u]), 23);
         p[u] = _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(p[u]), exponent));
-        const __m512 quotient = _mm512_div_ps(_mm512_set1_ps(2.0f), _mm512_add_ps(p[u], one));
+        const __m512 quotient = _mm512_div_ps(_mm512_set1_ps(table->two), _mm512_add_ps(p[u], one));
         const __mmask16 is_large =
-            _mm512_cmp_ps_mask(_mm512_abs_ps(x[u]), _mm512_set1_ps(SATTN_TANH_BORDER), _CMP_GE_OQ);
+            _mm512_cmp_ps_mask(_mm512_abs_ps(x[u]), _mm512_set1_ps(table->border), _CMP_GE_OQ);
         const __m512 size = _mm512_mask_sub_ps(odd[u], is_large, one, quotient);
         x[u] = _mm512_or_ps(size, _mm512_and_ps(x[u], _mm512_set1_ps(-0.0f)));
     }
+}
+
+SATTN_INLINE void vec_tanh_each_f32x16(__m512 x[], const int count)
+{
+    vec_tanh_in_each_f32x16(x, count, true);
 }
 
 SATTN_INLINE __m512 vec_exp_full_f32x16(__m512 x)

@@ -20,6 +20,7 @@
 #endif
 
 #include <arm_neon.h>
+#include <stdbool.h>
 
 /* sum + a * b[lane]: one instruction, no broadcast. `lane` is a constant once inlined; the
  * instruction wants it literal. */
@@ -70,30 +71,65 @@ SATTN_INLINE void vec_horner_f32x4(float32x4_t p[], const float32x4_t r[], float
         p[u] = vfmaq_f32(vdupq_n_f32(c), p[u], r[u]);
 }
 
-/* x[u] = exp(x[u]) by exp_full_poly.h, over all of f32, for `count` vectors. A NaN stays one. */
-SATTN_INLINE void vec_exp_full_each_f32x4(float32x4_t x[], const int count)
+/* The same with a constant of a table. Where the loop has no registers for constants, this one is
+ * not read before the step before is done: compilers would read many ahead, and then spill them. */
+SATTN_INLINE void vec_horner_in_f32x4(float32x4_t p[], const float32x4_t r[], const float *c,
+                                      const int count, const bool has_registers)
 {
-    const float32x4_t magic = vdupq_n_f32(SATTN_EXP_FULL_MAGIC);
+    if (!has_registers)
+        __asm__ volatile("" : "+r"(c), "+w"(p[0]));
+    vec_horner_f32x4(p, r, *c, count);
+}
+
+/* The functions vec_*_in_* are told whether the loop has registers for their constants. One that
+ * has several functions in it has not: then the address of the table is hidden, and constants are
+ * read where they are used. Else compilers load them ahead of the loop, and then spill them. */
+typedef struct vec_exp_full_table {
+    float lowest, highest, log2e, magic, ln2_hi, ln2_lo, c6, c5, c4, c3, c2, one;
+} vec_exp_full_table;
+
+/* x[u] = exp(x[u]) by exp_full_poly.h, over all of f32, for `count` vectors. A NaN stays one. */
+SATTN_INLINE void vec_exp_full_in_each_f32x4(float32x4_t x[], const int count,
+                                             const bool has_registers)
+{
+    static const vec_exp_full_table constants = {
+        .lowest = SATTN_EXP_FULL_LOWEST,
+        .highest = SATTN_EXP_FULL_HIGHEST,
+        .log2e = SATTN_EXP_FULL_LOG2E,
+        .magic = SATTN_EXP_FULL_MAGIC,
+        .ln2_hi = SATTN_LN2_HI,
+        .ln2_lo = SATTN_LN2_LO,
+        .c6 = SATTN_EXP_FULL_C6,
+        .c5 = SATTN_EXP_FULL_C5,
+        .c4 = SATTN_EXP_FULL_C4,
+        .c3 = SATTN_EXP_FULL_C3,
+        .c2 = SATTN_EXP_FULL_C2,
+        .one = 1.0f,
+    };
+    const vec_exp_full_table *table = &constants;
+    if (!has_registers)
+        __asm__ volatile("" : "+r"(table));
+    const float32x4_t magic = vdupq_n_f32(table->magic);
     float32x4_t shifted[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
-        r[u] = vmaxq_f32(x[u], vdupq_n_f32(SATTN_EXP_FULL_LOWEST));
-        r[u] = vminq_f32(r[u], vdupq_n_f32(SATTN_EXP_FULL_HIGHEST));
-        shifted[u] = vfmaq_f32(magic, r[u], vdupq_n_f32(SATTN_EXP_FULL_LOG2E));
+        r[u] = vmaxq_f32(x[u], vdupq_n_f32(table->lowest));
+        r[u] = vminq_f32(r[u], vdupq_n_f32(table->highest));
+        shifted[u] = vfmaq_f32(magic, r[u], vdupq_n_f32(table->log2e));
     }
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         const float32x4_t n = vsubq_f32(shifted[u], magic);
-        r[u] = vfmsq_f32(r[u], n, vdupq_n_f32(SATTN_LN2_HI));
-        r[u] = vfmsq_f32(r[u], n, vdupq_n_f32(SATTN_LN2_LO));
-        p[u] = vdupq_n_f32(SATTN_EXP_FULL_C6);
+        r[u] = vfmsq_f32(r[u], n, vdupq_n_f32(table->ln2_hi));
+        r[u] = vfmsq_f32(r[u], n, vdupq_n_f32(table->ln2_lo));
+        p[u] = vdupq_n_f32(table->c6);
     }
-    vec_horner_f32x4(p, r, SATTN_EXP_FULL_C5, count);
-    vec_horner_f32x4(p, r, SATTN_EXP_FULL_C4, count);
-    vec_horner_f32x4(p, r, SATTN_EXP_FULL_C3, count);
-    vec_horner_f32x4(p, r, SATTN_EXP_FULL_C2, count);
-    vec_horner_f32x4(p, r, 1.0f, count);
-    vec_horner_f32x4(p, r, 1.0f, count);
+    vec_horner_in_f32x4(p, r, &table->c5, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->c4, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->c3, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->c2, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->one, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->one, count, has_registers);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         const uint32x4_t both = vreinterpretq_u32_f32(shifted[u]);
@@ -104,52 +140,91 @@ SATTN_INLINE void vec_exp_full_each_f32x4(float32x4_t x[], const int count)
     }
 }
 
+SATTN_INLINE void vec_exp_full_each_f32x4(float32x4_t x[], const int count)
+{
+    vec_exp_full_in_each_f32x4(x, count, true);
+}
+
+typedef struct vec_tanh_table {
+    float limit, border, one, two, two_log2e, magic;
+    float t6, t5, t4, t3, t2, t1, t0, e6, e5, e4, e3, e2, e1;
+} vec_tanh_table;
+
 /* x[u] = tanh(x[u]) by tanh_poly.h, over all of f32, for `count` vectors: odd bit for bit, +-1 at
  * the infinities. A NaN stays one: it compares below the border, and x^3 takes it on. n is formed
  * as its negative, which needs no negation for r and gives the same bits. */
-SATTN_INLINE void vec_tanh_each_f32x4(float32x4_t x[], const int count)
+SATTN_INLINE void vec_tanh_in_each_f32x4(float32x4_t x[], const int count, const bool has_registers)
 {
-    const float32x4_t one = vdupq_n_f32(1.0f);
-    const float32x4_t magic = vdupq_n_f32(SATTN_ROUND_MAGIC);
-    const float32x4_t two_log2e = vdupq_n_f32(SATTN_TWO_LOG2E);
+    static const vec_tanh_table constants = {
+        .limit = SATTN_TANH_LIMIT,
+        .border = SATTN_TANH_BORDER,
+        .one = 1.0f,
+        .two = 2.0f,
+        .two_log2e = SATTN_TWO_LOG2E,
+        .magic = SATTN_ROUND_MAGIC,
+        .t6 = SATTN_TANH_C6,
+        .t5 = SATTN_TANH_C5,
+        .t4 = SATTN_TANH_C4,
+        .t3 = SATTN_TANH_C3,
+        .t2 = SATTN_TANH_C2,
+        .t1 = SATTN_TANH_C1,
+        .t0 = SATTN_TANH_C0,
+        .e6 = SATTN_EXP2_C6,
+        .e5 = SATTN_EXP2_C5,
+        .e4 = SATTN_EXP2_C4,
+        .e3 = SATTN_EXP2_C3,
+        .e2 = SATTN_EXP2_C2,
+        .e1 = SATTN_EXP2_C1,
+    };
+    const vec_tanh_table *table = &constants;
+    if (!has_registers)
+        __asm__ volatile("" : "+r"(table));
+    const float32x4_t one = vdupq_n_f32(table->one);
+    const float32x4_t magic = vdupq_n_f32(table->magic);
+    const float32x4_t two_log2e = vdupq_n_f32(table->two_log2e);
     float32x4_t square[VEC_EACH], odd[VEC_EACH], shifted[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         square[u] = vmulq_f32(x[u], x[u]);
-        odd[u] = vdupq_n_f32(SATTN_TANH_C6);
+        odd[u] = vdupq_n_f32(table->t6);
     }
-    vec_horner_f32x4(odd, square, SATTN_TANH_C5, count);
-    vec_horner_f32x4(odd, square, SATTN_TANH_C4, count);
-    vec_horner_f32x4(odd, square, SATTN_TANH_C3, count);
-    vec_horner_f32x4(odd, square, SATTN_TANH_C2, count);
-    vec_horner_f32x4(odd, square, SATTN_TANH_C1, count);
-    vec_horner_f32x4(odd, square, SATTN_TANH_C0, count);
+    vec_horner_in_f32x4(odd, square, &table->t5, count, has_registers);
+    vec_horner_in_f32x4(odd, square, &table->t4, count, has_registers);
+    vec_horner_in_f32x4(odd, square, &table->t3, count, has_registers);
+    vec_horner_in_f32x4(odd, square, &table->t2, count, has_registers);
+    vec_horner_in_f32x4(odd, square, &table->t1, count, has_registers);
+    vec_horner_in_f32x4(odd, square, &table->t0, count, has_registers);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         float32x4_t a = vabsq_f32(x[u]);
         odd[u] = vfmaq_f32(a, vmulq_f32(odd[u], square[u]), a);
         /* What follows has to wait: both polynomials at once need more registers than there are. */
         __asm__("" : "+w"(odd[u]), "+w"(a));
-        r[u] = vminq_f32(a, vdupq_n_f32(SATTN_TANH_LIMIT));
+        r[u] = vminq_f32(a, vdupq_n_f32(table->limit));
         shifted[u] = vfmsq_f32(magic, r[u], two_log2e);
         r[u] = vfmaq_f32(vsubq_f32(shifted[u], magic), r[u], two_log2e);
-        p[u] = vdupq_n_f32(SATTN_EXP2_C6);
+        p[u] = vdupq_n_f32(table->e6);
     }
-    vec_horner_f32x4(p, r, SATTN_EXP2_C5, count);
-    vec_horner_f32x4(p, r, SATTN_EXP2_C4, count);
-    vec_horner_f32x4(p, r, SATTN_EXP2_C3, count);
-    vec_horner_f32x4(p, r, SATTN_EXP2_C2, count);
-    vec_horner_f32x4(p, r, SATTN_EXP2_C1, count);
-    vec_horner_f32x4(p, r, 1.0f, count);
+    vec_horner_in_f32x4(p, r, &table->e5, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->e4, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->e3, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->e2, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->e1, count, has_registers);
+    vec_horner_in_f32x4(p, r, &table->one, count, has_registers);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         const uint32x4_t minus_exponent = vshlq_n_u32(vreinterpretq_u32_f32(shifted[u]), 23);
         p[u] = vreinterpretq_f32_u32(vsubq_u32(vreinterpretq_u32_f32(p[u]), minus_exponent));
-        const float32x4_t quotient = vdivq_f32(vdupq_n_f32(2.0f), vaddq_f32(p[u], one));
-        const uint32x4_t is_large = vcgeq_f32(vabsq_f32(x[u]), vdupq_n_f32(SATTN_TANH_BORDER));
+        const float32x4_t quotient = vdivq_f32(vdupq_n_f32(table->two), vaddq_f32(p[u], one));
+        const uint32x4_t is_large = vcgeq_f32(vabsq_f32(x[u]), vdupq_n_f32(table->border));
         const float32x4_t size = vbslq_f32(is_large, vsubq_f32(one, quotient), odd[u]);
         x[u] = vbslq_f32(vdupq_n_u32(0x80000000u), x[u], size);
     }
+}
+
+SATTN_INLINE void vec_tanh_each_f32x4(float32x4_t x[], const int count)
+{
+    vec_tanh_in_each_f32x4(x, count, true);
 }
 
 SATTN_INLINE float32x4_t vec_exp_full_f32x4(float32x4_t x)

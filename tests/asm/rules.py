@@ -12,7 +12,7 @@ MIN_FMAS = 8  # of a loop that is worth a look
 MIN_SHARE = 0.75  # of FMAs among the instructions of a NEON prefill kernel's product
 FULL_TILE = 8  # sums; a tile with fewer is there for the rest of an extent
 
-PRODUCTS = re.compile(r"(fused|qk|av)_")
+PRODUCTS = re.compile(r"(fused|qk|av|linear)_")
 NEON_PREFILL = re.compile(r"fused_f32_neon(?!.*_(decode|few))")
 
 
@@ -32,6 +32,11 @@ def is_autovec(kernel: str) -> bool:
     return "_autovec" in kernel
 
 
+def is_by_library(kernel: str) -> bool:
+    """SLEEF's functions are called, vector by vector, and nothing stays in registers meanwhile."""
+    return kernel.endswith("_sleef")
+
+
 def is_written_product(kernel: str) -> bool:
     return bool(PRODUCTS.match(kernel)) and not is_autovec(kernel) and "_scalar" not in kernel
 
@@ -44,7 +49,7 @@ def judge(kernels: dict[str, list[Loop]]) -> list[Finding]:
     """Applies every rule to the kernels of one build, by name, with their innermost loops."""
     findings = []
     for name, loops in kernels.items():
-        if not is_autovec(name):
+        if not is_autovec(name) and not is_by_library(name):
             findings += [finding for loop in loops for finding in _judge_loop(loop)]
         if is_written_product(name):
             findings += _judge_product(name, loops)

@@ -74,6 +74,12 @@ class OnLoops(unittest.TestCase):
         self.assertEqual(listing.loops(scanned)[0].rereads, 6)
         self.assertEqual(broken(scanned), [])
 
+    def test_kernels_by_sleef_call_it(self):
+        scanned = only(
+            snippet("x86_gcc", kernel="additive_f32_avx512_sleef"), "product_with_call"
+        )
+        self.assertEqual(broken(scanned), [])
+
     def test_autovec_kernels_may_do_as_they_like(self):
         scanned = snippet("x86_gcc", kernel="fused_f32_avx512_autovec")
         self.assertEqual(broken(scanned), [])
@@ -81,7 +87,7 @@ class OnLoops(unittest.TestCase):
 
 class OnKernels(unittest.TestCase):
     def test_no_product(self):
-        for op in ("fused", "qk", "av"):
+        for op in ("fused", "qk", "av", "linear"):
             scanned = only(snippet("x86_gcc", kernel=f"{op}_f32_avx512"), "polynomial")
             self.assertEqual(broken(scanned), ["product"])
         scanned = only(snippet("x86_gcc", kernel="softmax_f32_avx512"), "polynomial")

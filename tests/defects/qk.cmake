@@ -24,6 +24,7 @@ sattn_defect(rows_counted_from_zero ${strip} GROUP ranges
 
 # ---- qk_prefill.h
 set(panels KERNELS ${prefill} FILE kernels/qk/qk_prefill.h)
+set(panel KERNELS ${prefill} FILE kernels/vec/score_panel.h)
 
 sattn_defect(last_chunk_missing ${panels} GROUP keys
   FROM [[first < a->j1; first += chunk) {]]
@@ -40,25 +41,26 @@ sattn_defect(softcap_skipped ${panels} GROUP softcap
 sattn_defect(softcap_of_the_first_panel_only ${panels} GROUP anything
   FROM [[ops->cap(panel->s[r] + panel->j, panel->n_keys, a->softcap);]]
   TO [[ops->cap(panel->s[r] + first, panel->n_keys, a->softcap);]])
-sattn_defect(scale_applied_twice ${panels} GROUP scales
+sattn_defect(scale_applied_twice ${panel} GROUP scales
   FROM [[to[x] = scale * from[x];]] TO [[to[x] = scale * (scale * from[x]);]])
-sattn_defect(last_feature_dropped ${panels} GROUP features
+sattn_defect(last_feature_dropped ${panel} GROUP features
   FROM [[for (int64_t x = 0; x < d; ++x)
             to[x] = scale]]
   TO [[for (int64_t x = 0; x + 1 < d; ++x)
             to[x] = scale]])
-sattn_defect(rest_of_keys_in_one_vector ${panels} GROUP keys
+sattn_defect(rest_of_keys_in_one_vector ${panel} GROUP keys
   FROM [[if (panel->n_keys > lanes)]] TO [[if (panel->n_keys > lanes + 1)]])
-sattn_defect(tile_of_three_rows_as_two ${panels} GROUP features
+sattn_defect(tile_of_three_rows_as_two ${panel} GROUP features
   FROM [[tile(panel, r, 3, n_vec);]] TO [[tile(panel, r, 2, n_vec);]])
 
 # ---- qk_decode.h
 set(groups KERNELS ${decode} FILE kernels/qk/qk_decode.h)
+set(group KERNELS ${decode} FILE kernels/vec/score_group.h)
 
 sattn_defect(last_block_missing ${groups} GROUP equal-places
   FROM [[j < a->j1; j += block) {]]
   TO [[j < a->j1 && (j == a->j0 || j + 32 < a->j1); j += block) {]])
-sattn_defect(key_behind_the_last_read ${groups} GROUP keys
+sattn_defect(key_behind_the_last_read ${group} GROUP keys
   FROM [[(i < n_left ? stride : 0)]] TO [[stride]])
 sattn_defect(k_row_stride_ignored ${groups} GROUP layouts
   FROM [[{.k_stride = a->k_stride,]] TO [[{.k_stride = a->d,]])
@@ -68,9 +70,9 @@ sattn_defect(queries_of_the_first_group ${groups} GROUP rows
   FROM [[group.q = q + r * q_pitch;]] TO [[group.q = q;]])
 sattn_defect(softcap_of_the_first_row_only ${groups} GROUP softcap
   FROM [[a->softcap != 0.0f && i < group.n_rows; ++i)]] TO [[a->softcap != 0.0f && i < 1; ++i)]])
-sattn_defect(query_read_beyond_its_end ${groups} GROUP features
+sattn_defect(query_read_beyond_its_end ${group} GROUP features
   FROM [[x + lane < d ? scale * from[x + lane] : 0.0f;]] TO [[scale * from[x + lane];]])
-sattn_defect(scale_applied_twice ${groups} GROUP scales
+sattn_defect(scale_applied_twice ${group} GROUP scales
   FROM [[x + lane < d ? scale * from[x + lane] : 0.0f;]]
   TO [[x + lane < d ? scale * (scale * from[x + lane]) : 0.0f;]])
 
@@ -122,22 +124,22 @@ sattn_defect(last_block_missing ${plain} GROUP tiles
   TO [[first < a->j1 && (first == a->j0 || first + 1 < a->j1); first += SATTN_KEY_BLOCK) {]])
 
 # ---- AVX-512
-set(tile KERNELS sattn_qk_f32_avx512 FILE kernels/qk/qk_f32_avx512.c)
+set(tile KERNELS sattn_qk_f32_avx512 FILE kernels/vec/score_panel_avx512.h)
 set(cap KERNELS sattn_qk_f32_avx512 sattn_qk_f32_avx512_decode FILE kernels/vec/softcap_avx512.h)
 set(dot KERNELS sattn_qk_f32_avx512_decode FILE kernels/vec/score_tile_avx512.h)
-set(few KERNELS sattn_qk_f32_avx512_decode FILE kernels/qk/qk_f32_avx512_decode.c)
+set(few KERNELS sattn_qk_f32_avx512_decode FILE kernels/vec/score_group_avx512.h)
 
 sattn_defect(key_behind_the_last_packed ${tile} GROUP keys
   FROM [[j < n ? vec_load_tail_f32x16(k + j * k_stride, tail) : _mm512_setzero_ps();]]
   TO [[vec_load_tail_f32x16(k + j * k_stride, tail);]])
 sattn_defect(tail_of_features_dropped ${tile} GROUP features
   FROM [[if (x < d)
-        tile_step(acc, q, x, k, n_rows, n_vec);]]
+        score_panel_tile_step(acc, q, x, k, n_rows, n_vec);]]
   TO [[if (x < d && d == 1)
-        tile_step(acc, q, x, k, n_rows, n_vec);]])
+        score_panel_tile_step(acc, q, x, k, n_rows, n_vec);]])
 sattn_defect(one_score_too_many_written ${tile} GROUP keys
-  FROM [[vec_tail_m16(panel->n_keys - (n_vec - 1) * LANES);]]
-  TO [[vec_tail_m16(panel->n_keys + 1 - (n_vec - 1) * LANES);]])
+  FROM [[vec_tail_m16(panel->n_keys - (n_vec - 1) * PANEL_LANES);]]
+  TO [[vec_tail_m16(panel->n_keys + 1 - (n_vec - 1) * PANEL_LANES);]])
 sattn_defect(second_vector_takes_keys_of_the_first ${tile} GROUP keys
   FROM [[acc[r][1] = _mm512_fmadd_ps(q_all, k1, acc[r][1]);]]
   TO [[acc[r][1] = _mm512_fmadd_ps(q_all, k0, acc[r][1]);]])
@@ -153,8 +155,8 @@ sattn_defect(tail_of_features_dropped_in_scores ${dot} GROUP primes
   TO [[    if (tail && whole == 0)
         acc =]])
 sattn_defect(second_half_of_keys_from_the_first ${few} GROUP keys
-  FROM [[qk_decode_keys(rows, k + HALF * stride, stride, left - HALF, HALF);]]
-  TO [[qk_decode_keys(rows, k, stride, left - HALF, HALF);]])
+  FROM [[score_group_keys(rows, k + GROUP_HALF * stride, stride, left - GROUP_HALF, GROUP_HALF);]]
+  TO [[score_group_keys(rows, k, stride, left - GROUP_HALF, GROUP_HALF);]])
 sattn_defect(one_score_too_many_written ${few} GROUP keys
   FROM [[_mm256_movm_epi32((__mmask8)vec_tail_m16(n_left));]]
   TO [[_mm256_movm_epi32((__mmask8)vec_tail_m16(n_left + 1));]])
@@ -165,22 +167,22 @@ sattn_defect(two_rows_swapped ${few} GROUP rows
     _mm_storeu_ps(s[1] + j, _mm512_extractf32x4_ps(tile_f32x16, 2));]])
 
 # ---- AVX2
-set(tile KERNELS sattn_qk_f32_avx2 FILE kernels/qk/qk_f32_avx2.c)
+set(tile KERNELS sattn_qk_f32_avx2 FILE kernels/vec/score_panel_avx2.h)
 set(cap KERNELS sattn_qk_f32_avx2 sattn_qk_f32_avx2_decode FILE kernels/vec/softcap_avx2.h)
 set(dot KERNELS sattn_qk_f32_avx2_decode FILE kernels/vec/score_tile_avx2.h)
-set(few KERNELS sattn_qk_f32_avx2_decode FILE kernels/qk/qk_f32_avx2_decode.c)
+set(few KERNELS sattn_qk_f32_avx2_decode FILE kernels/vec/score_group_avx2.h)
 
 sattn_defect(key_behind_the_last_packed ${tile} GROUP keys
   FROM [[j < n ? vec_load_tail_f32x8(k + j * k_stride, tail) : _mm256_setzero_ps();]]
   TO [[vec_load_tail_f32x8(k + j * k_stride, tail);]])
 sattn_defect(tail_of_features_dropped ${tile} GROUP features
   FROM [[if (x < d)
-        tile_step(acc, q, x, k, n_rows, n_vec);]]
+        score_panel_tile_step(acc, q, x, k, n_rows, n_vec);]]
   TO [[if (x < d && d == 1)
-        tile_step(acc, q, x, k, n_rows, n_vec);]])
+        score_panel_tile_step(acc, q, x, k, n_rows, n_vec);]])
 sattn_defect(one_score_too_many_written ${tile} GROUP keys
-  FROM [[vec_tail_m8(panel->n_keys - (n_vec - 1) * LANES);]]
-  TO [[vec_tail_m8(panel->n_keys + 1 - (n_vec - 1) * LANES);]])
+  FROM [[vec_tail_m8(panel->n_keys - (n_vec - 1) * PANEL_LANES);]]
+  TO [[vec_tail_m8(panel->n_keys + 1 - (n_vec - 1) * PANEL_LANES);]])
 sattn_defect(second_vector_takes_keys_of_the_first ${tile} GROUP keys
   FROM [[acc[r][1] = _mm256_fmadd_ps(q_all, k1, acc[r][1]);]]
   TO [[acc[r][1] = _mm256_fmadd_ps(q_all, k0, acc[r][1]);]])
@@ -207,10 +209,10 @@ sattn_defect(two_rows_swapped ${few} GROUP rows
         _mm_storeh_pi((__m64 *)(void *)(s[2] + j), low);]])
 
 # ---- NEON
-set(tile KERNELS sattn_qk_f32_neon FILE kernels/qk/qk_f32_neon.c)
+set(tile KERNELS sattn_qk_f32_neon FILE kernels/vec/score_panel_neon.h)
 set(cap KERNELS sattn_qk_f32_neon sattn_qk_f32_neon_decode FILE kernels/vec/softcap_neon.h)
 set(dot KERNELS sattn_qk_f32_neon_decode FILE kernels/vec/score_tile_neon.h)
-set(few KERNELS sattn_qk_f32_neon_decode FILE kernels/qk/qk_f32_neon_decode.c)
+set(few KERNELS sattn_qk_f32_neon_decode FILE kernels/vec/score_group_neon.h)
 
 sattn_defect(key_behind_the_last_packed ${tile} GROUP keys
   FROM [[(j + i < n_keys ? j + i : n_keys - 1)]] TO [[(j + i)]])
@@ -220,9 +222,9 @@ sattn_defect(wrong_feature_by_lane ${tile} GROUP features
   FROM [[vec_fma_lane_f32x4(acc[r][1], k1, q_vec[r], lane);]]
   TO [[vec_fma_lane_f32x4(acc[r][1], k1, q_vec[r], lane ^ 1);]])
 sattn_defect(one_score_too_many_written ${tile} GROUP keys
-  FROM [[panel->n_keys - (n_vec - 1) * LANES;]] TO [[panel->n_keys + 1 - (n_vec - 1) * LANES;]])
+  FROM [[panel->n_keys - (n_vec - 1) * PANEL_LANES;]] TO [[panel->n_keys + 1 - (n_vec - 1) * PANEL_LANES;]])
 sattn_defect(second_vector_takes_keys_of_the_first ${tile} GROUP keys
-  FROM [[vld1q_f32(k + lane * WIDTH + LANES)]] TO [[vld1q_f32(k + lane * WIDTH)]])
+  FROM [[vld1q_f32(k + lane * PANEL_WIDTH + PANEL_LANES)]] TO [[vld1q_f32(k + lane * PANEL_WIDTH)]])
 sattn_defect(small_scores_capped_too ${cap} GROUP capped-specials
   FROM [[vbslq_f32(is_small, score, capped)]] TO [[capped]])
 sattn_defect(tail_not_capped ${cap} GROUP softcap

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 #
-# fuzz.cmake: the fuzzers of calls and of profiles, and the replay of their inputs.
+# fuzz.cmake: the fuzzers of calls, of attentions and of parts of layers, and of profiles, and the replay of
+# their inputs.
 #
 #   cmake --preset fuzz && cmake --build --preset fuzz
 #   build-fuzz/tests/fuzz_attention -max_len=400 -len_control=0 CORPUS
+#   build-fuzz/tests/fuzz_layers -max_len=400 -len_control=0 CORPUS
 #   build-fuzz/tests/fuzz_profile CORPUS
 
 # sattn_fuzz(name sources...): the library sattn_fuzz_<name>, what an input is and how it is judged; with
@@ -23,6 +25,12 @@ sattn_test_program(fuzz_replay fuzz/fuzz_replay.c)
 target_link_libraries(fuzz_replay PRIVATE sattn_fuzz_attention)
 math(EXPR inputs "10000 / ${SATTN_TEST_DIVISOR}")
 sattn_test(fuzz.replay COMMAND fuzz_replay ${CMAKE_CURRENT_SOURCE_DIR}/data/fuzz/attention.bin ${inputs}
+           ONE_CPU LABELS library)
+
+sattn_fuzz(layers fuzz/fuzz_layers_check.c)
+sattn_test_program(fuzz_replay_layers fuzz/fuzz_replay.c)
+target_link_libraries(fuzz_replay_layers PRIVATE sattn_fuzz_layers)
+sattn_test(fuzz.layers COMMAND fuzz_replay_layers ${CMAKE_CURRENT_SOURCE_DIR}/data/fuzz/layers.bin ${inputs}
            ONE_CPU LABELS library)
 
 if(SATTN_PROFILES)

@@ -165,13 +165,12 @@ static sattn_status explain(const sattn_shape_class *class, const sattn_options 
                                     .scores_stride_h = n_k * n_q,
                                     .scores_in_stride_t = n_k,
                                     .scores_in_stride_h = n_k * n_q};
-    const sattn_alignment_args alignment = {
-        .batch = 1,
-        .n_q = n_q,
-        .n_k = n_k,
-        .d = d,
-        .k = {.stride_t = d},
-        .scores = {.stride_t = n_k}};
+    const sattn_alignment_args alignment = {.batch = 1,
+                                            .n_q = n_q,
+                                            .n_k = n_k,
+                                            .d = d,
+                                            .k = {.stride_t = d},
+                                            .scores = {.stride_t = n_k}};
     const sattn_linear_weights weights = {.n_in = d, .n_out = n_k, .w = {.stride_t = d}};
     switch (class->call) {
     case SATTN_CALL_QK:

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * additive_f32_avx2.c: additive alignment with tanh by pieces, 8 features per vector. The loops are
+ * in additive_tiles.h. */
+#include "kernels/additive/additive_tile_avx2.h"
+#include "kernels/vec/tanh_pieces_avx2.h"
+
+sattn_additive_fn sattn_additive_f32_avx2;
+
+static void score(const additive_tile *tile)
+{
+    additive_score_f32x8(tile, vec_tanh_pieces_f32x8);
+}
+
+void sattn_additive_f32_avx2(const sattn_additive_args *args)
+{
+    additive_tiles(args, score);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gru_f32_neon.c: the elementwise part of a GRU step in one pass over the three gates, one vector
+ * of 4 lanes at a time, at two places of a row at once (gru_rows.h). */
+#include "kernels/gru/gru_rows.h"
+#include "kernels/vec/sigmoid_neon.h"
+
+sattn_gru_fn sattn_gru_f32_neon;
+
+enum { LANES = 4, EACH = 1, STEP = LANES * EACH };
+
+SATTN_INLINE int64_t lanes_of(const gru_place *at, int u)
+{
+    return at->is_whole ? LANES : at->row->n_hidden - at->j - u * LANES;
+}
+
+/* Vector u of a place, of an array of the row. */
+SATTN_INLINE float32x4_t load(const float *array, const gru_place *at, int u)
+{
+    return vec_load_tail_f32x4(array + at->j + u * LANES, lanes_of(at, u));
+}
+
+SATTN_INLINE void store(const gru_place *at, int u, float32x4_t y)
+{
+    vec_store_tail_f32x4(at->row->y + at->j + u * LANES, y, lanes_of(at, u));
+}
+
+/* value[u] = gate r or z */
+SATTN_INLINE void gates(float32x4_t value[], const gru_place *at, int gate)
+{
+    SATTN_UNROLL(2)
+    for (int u = 0; u < EACH; ++u)
+        value[u] = vaddq_f32(load(at->row->x[gate], at, u), load(at->row->s[gate], at, u));
+    vec_sigmoid_in_each_f32x4(value, EACH, false);
+}
+
+/* sum[u] = x_n + r h_n */
+SATTN_INLINE void candidate_sums(float32x4_t sum[], const gru_place *at)
+{
+    gates(sum, at, GRU_RESET);
+    SATTN_UNROLL(2)
+    for (int u = 0; u < EACH; ++u)
+        sum[u] = vfmaq_f32(load(at->row->x[GRU_CANDIDATE], at, u), sum[u],
+                           load(at->row->s[GRU_CANDIDATE], at, u));
+}
+
+/* From the sums to the next states. */
+SATTN_INLINE void next_states(float32x4_t sum[], const gru_place *at)
+{
+    float32x4_t update[EACH];
+    gates(update, at, GRU_UPDATE);
+    vec_tanh_in_each_f32x4(sum, EACH, false);
+    SATTN_UNROLL(2)
+    for (int u = 0; u < EACH; ++u) {
+        const float32x4_t way = vsubq_f32(load(at->row->h, at, u), sum[u]);
+        store(at, u, vfmaq_f32(sum[u], update[u], way));
+    }
+}
+
+SATTN_INLINE void row_step(const gru_row *row)
+{
+    float32x4_t sum[EACH], next[EACH];
+    gru_place here = {.row = row, .is_whole = true};
+    if (STEP <= row->n_hidden) {
+        candidate_sums(sum, &here);
+        for (; here.j + 2 * STEP <= row->n_hidden; here.j += STEP) {
+            const gru_place ahead = {.row = row, .j = here.j + STEP, .is_whole = true};
+            candidate_sums(next, &ahead);
+            next_states(sum, &here);
+            SATTN_UNROLL(2)
+            for (int u = 0; u < EACH; ++u)
+                sum[u] = next[u];
+        }
+        next_states(sum, &here);
+        here.j += STEP;
+    }
+    if (here.j < row->n_hidden) {
+        here.is_whole = false;
+        candidate_sums(sum, &here);
+        next_states(sum, &here);
+    }
+}
+
+void sattn_gru_f32_neon(const sattn_gru_args *args)
+{
+    gru_rows(args, row_step);
+}
