@@ -12,7 +12,7 @@
 
 #define U              0x1p-24 /* unit roundoff of f32 */
 #define TINY           0x1p-149
-#define FUNCTION_ERROR (4 * 2 * U) /* tanh, sigmoid: no registry row may state more than 4 ULP */
+#define FUNCTION_ERROR (4 * 2 * U) /* tanh, sigmoid: a registry row may state 4 ULP */
 #define EXP_ERROR      (2 * U)
 
 /* ---- memory */
