@@ -4,6 +4,7 @@
  * bound: every width around its vectors, rows and strides, between guard pages and at any
  * alignment, in place, special values, and an element's bits wherever it stands. */
 #include "tests/support/gru_problem.h"
+#include "tests/support/math_reference.h"
 
 #include <float.h>
 #include <math.h>
@@ -138,6 +139,8 @@ static void check_list(test_run *run, const gru_numbers *list, int64_t n)
     }
     const sattn_gru_args args = {
         .gates_x = x, .gates_h = s, .h = h, .y = y, .i1 = 1, .n_hidden = n};
+    for (int64_t j = 0; j < n; ++j)
+        y[j] = 1e9f; /* nothing of the list before */
     run->kernel->fn.gru(&args);
     for (int64_t j = 0; j < n; ++j)
         gru_check_element(run, &list[j], y[j], "in a list");
@@ -229,6 +232,41 @@ static void test_sizes(test_run *run)
             }
 }
 
+/* An element is made by the sigmoid and the tanh of the kernel's siblings, to the bit; sums are
+ * rounded once each, those with a product as well. */
+static void test_steps(test_run *run)
+{
+    enum { N = 1000 };
+    static float x[3 * N], s[3 * N], h[N], y[N], reset[N], update[N], candidate[N];
+    const sattn_kernel *const sigmoid = sattn_kernel_sibling(run->kernel, SATTN_OP_sigmoid);
+    const sattn_kernel *const tanh_of = sattn_kernel_sibling(run->kernel, SATTN_OP_tanh);
+    if (!test_step(run, TEST_ALWAYS))
+        return;
+    test_random random = {.seed = test_step_seed(run)};
+    for (int j = 0; j < 3 * N; ++j) {
+        x[j] = 3 * gru_random_part(&random);
+        s[j] = 3 * gru_random_part(&random);
+    }
+    for (int j = 0; j < N; ++j) {
+        h[j] = gru_random_part(&random);
+        reset[j] = x[j] + s[j];
+        update[j] = x[N + j] + s[N + j];
+    }
+    math_call(sigmoid, reset, reset, N);
+    math_call(sigmoid, update, update, N);
+    for (int j = 0; j < N; ++j)
+        candidate[j] = fmaf(reset[j], s[2 * N + j], x[2 * N + j]);
+    math_call(tanh_of, candidate, candidate, N);
+    const sattn_gru_args args = {
+        .gates_x = x, .gates_h = s, .h = h, .y = y, .i1 = 1, .n_hidden = N};
+    run->kernel->fn.gru(&args);
+    for (int j = 0; j < N; ++j) {
+        const float want = fmaf(update[j], h[j] - candidate[j], candidate[j]);
+        if (!gru_is_same(y[j], want))
+            test_fail(run, "element %d is %a, step by step %a", j, (double)y[j], (double)want);
+    }
+}
+
 /* ---- floating-point control */
 
 /* With flushing on, numbers below FLT_MIN may count as 0; the control word is as before. */
@@ -273,6 +311,7 @@ int main(int argc, char **argv)
         {"specials", test_specials},
         {"gate-ends", test_gate_ends},
         {"sizes", test_sizes},
+        {"steps", test_steps},
         {"fp-state", test_fp_state},
     };
     return test_main_of(argc, argv, SATTN_OP_gru, groups, COUNT(groups));

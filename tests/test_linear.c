@@ -385,24 +385,29 @@ static void test_specials(test_run *run)
     static const int64_t widths[] = {1, 2, 5, 19, 33};
     for (size_t width = 0; width < COUNT(widths); ++width)
         for (int64_t x = 0; x < widths[width]; x += 1 + x / 3)
-            for (int variant = 0; variant < 24; ++variant) {
+            for (int variant = 0; variant < 32; ++variant) {
                 if (!test_step(run, TEST_SAMPLED))
                     continue;
                 test_random random = {.seed = test_step_seed(run)};
-                linear_shape shape = linear_shape_plain(variant % 8 ? 3 : 35, 39, widths[width]);
-                shape.is_packed = variant % 2 != 0;
-                shape.has_bias = true;
+                const int operand = variant % 4;
+                const int64_t n_rows = test_random_chance(&random, 80) ? 3 : 35;
+                linear_shape shape = linear_shape_plain(n_rows, 39, widths[width]);
+                shape.is_packed = test_random_chance(&random, 50);
+                shape.has_bias = operand == LINEAR_BIAS || test_random_chance(&random, 50);
+                shape.adds = operand == LINEAR_Y || test_random_chance(&random, 50);
                 linear_problem problem;
                 linear_problem_make(&problem, run, &shape, random.seed);
-                const float special = specials[variant / 6];
-                const int64_t i = test_random_below(&random, shape.n_rows);
-                const int64_t o = test_random_below(&random, shape.n_out);
-                if (variant % 3 == 0)
-                    test_operand_f32(&problem.operand[LINEAR_X], 0, i)[x] = special;
-                else if (variant % 3 == 1)
-                    *linear_weight(&problem, o, x) = special;
+                const float special = specials[variant / 8];
+                problem.y_i = test_random_below(&random, shape.n_rows);
+                problem.y_o = test_random_below(&random, shape.n_out);
+                if (operand == LINEAR_X)
+                    test_operand_f32(&problem.operand[LINEAR_X], 0, problem.y_i)[x] = special;
+                else if (operand == LINEAR_W)
+                    *linear_weight(&problem, problem.y_o, x) = special;
+                else if (operand == LINEAR_BIAS)
+                    *test_operand_f32(&problem.operand[LINEAR_BIAS], 0, problem.y_o) = special;
                 else
-                    *test_operand_f32(&problem.operand[LINEAR_BIAS], 0, o) = special;
+                    problem.y_special = special;
                 linear_problem_run(&problem, run);
                 linear_problem_verify(&problem, run);
                 linear_problem_free(&problem);

@@ -7,6 +7,7 @@ set(decoder COMMAND test_decoder --isa=scalar)
 set(bits COMMAND test_layer_bits)
 set(refusals COMMAND test_layer_refusals)
 set(decoder_refusals COMMAND test_decoder_refusals)
+set(ends COMMAND test_decoder_ends)
 
 # ---- general attention
 sattn_dispatch_defect(general_dot_scaled FILE dispatch/layers/general.c ${layers}
@@ -98,7 +99,7 @@ sattn_dispatch_defect(decoder_logits_of_the_old_state FILE dispatch/layers/decod
   TO [[run_map(run, SATTN_DECODER_OUT, step->state, step->logits,]])
 sattn_dispatch_defect(decoder_embedding_of_the_first FILE dispatch/layers/decoder_run.c ${decoder}
   FROM [[(token > 0 ? token * table->stride_t : 0)]] TO [[(token > 1 ? token * table->stride_t : 0)]])
-sattn_dispatch_defect(decoder_mean_of_all FILE dispatch/layers/decoder_run.c ${decoder_refusals}
+sattn_dispatch_defect(decoder_mean_of_all FILE dispatch/layers/decoder_run.c ${ends}
   FROM [[1.0f / (float)mean.n_k_valid[b];]] TO [[1.0f / (float)mean.n_k;]])
 sattn_dispatch_defect(decoder_start_without_tanh FILE dispatch/layers/decoder_run.c ${decoder}
   FROM [[    run_tanh(run, &sums, run->state);
@@ -122,13 +123,13 @@ sattn_dispatch_defect(decoder_maps_of_any_size FILE dispatch/layers/decoder_chec
   FROM [[if (pairs[i].counts)]] TO [[if (pairs[i].counts && i > 2)]])
 sattn_dispatch_defect(decoder_writes_on_keys FILE dispatch/layers/decoder_check.c ${decoder_refusals}
   FROM [[if (keys != SATTN_KEYS_UNUSED) {]] TO [[if (keys == SATTN_KEYS_WRITTEN) {]])
-sattn_dispatch_defect(greedy_last_of_equals FILE dispatch/layers/decoder_greedy.c ${decoder_refusals}
+sattn_dispatch_defect(greedy_last_of_equals FILE dispatch/layers/decoder_greedy.c ${ends}
   FROM [[if (logits[i] > logits[best])]] TO [[if (logits[i] >= logits[best])]])
-sattn_dispatch_defect(greedy_bos_ends FILE dispatch/layers/decoder_greedy.c ${decoder_refusals}
+sattn_dispatch_defect(greedy_bos_ends FILE dispatch/layers/decoder_greedy.c ${ends}
   FROM [[if (step == 0 || tokens[b] != a->eos) {]] TO [[if (tokens[b] != a->eos) {]])
 sattn_dispatch_defect(greedy_eos_not_counted FILE dispatch/layers/decoder_greedy.c ${decoder}
   FROM [[a->n_steps[b] = step + 1;]] TO [[a->n_steps[b] = tokens[b] == a->eos ? step : step + 1;]])
-sattn_dispatch_defect(greedy_ends_with_the_first FILE dispatch/layers/decoder_greedy.c ${decoder_refusals}
+sattn_dispatch_defect(greedy_ends_with_the_first FILE dispatch/layers/decoder_greedy.c ${ends}
   FROM [[is_open = is_open || tokens[b] != a->eos;]] TO [[is_open = tokens[b] != a->eos;]])
 sattn_dispatch_defect(greedy_rows_behind_the_end FILE dispatch/layers/decoder_greedy.c ${decoder}
   FROM [[a->tokens[b * a->max_steps + step] = a->eos;]] TO [[a->tokens[b * a->max_steps + step] = a->bos;]])

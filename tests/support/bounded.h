@@ -13,6 +13,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define BOUNDED_U 0x1p-24 /* unit roundoff of f32 */
+
+/* What n roundings in a row add up to, relatively. */
+static inline double bounded_gamma(double n)
+{
+    return n * BOUNDED_U / (1 - n * BOUNDED_U);
+}
+
 /* [rows, columns], dense. */
 typedef struct bounded {
     int64_t rows, columns;

@@ -234,6 +234,8 @@ static void prepare_outputs(linear_problem *p)
     for (int64_t i = s->i0; i < s->i1 && s->adds; ++i)
         for (int64_t o = s->o0; o < s->o1; ++o)
             linear_outputs(p, i)[o] = value(p, LINEAR_Y, i, o);
+    if (p->y_special != 0)
+        linear_outputs(p, p->y_i)[p->y_o] = p->y_special;
     for (int64_t i = 0; i < s->n_rows; ++i)
         for (int64_t o = 0; o < s->n_out; ++o)
             p->y_before[i * s->n_out + o] = linear_outputs(p, i)[o];

@@ -49,6 +49,9 @@ typedef struct linear_problem {
     test_operand operand[LINEAR_OPERANDS]; /* of packed W: a row per block */
     test_operand scratch;
     float *y_before; /* [n_rows][n_out] what the last call found in Y */
+    /* Where `adds`: a number that calls are to find in Y, at row y_i and output y_o; 0: none. */
+    float y_special;
+    int64_t y_i, y_o;
     sattn_linear_args args;
 } linear_problem;
 
