@@ -17,7 +17,7 @@ sattn_dispatch_defect(pin_copy_goes_nowhere FILE bench/environment/pin.c COMMAND
 sattn_dispatch_defect(measure_difference_of_the_other_sign FILE bench/measure/measure.c COMMAND test_measure
   FROM [[return time - other;]] TO [[return other - time;]])
 sattn_dispatch_defect(measure_part_is_the_first FILE bench/measure/measure.c COMMAND test_measure
-  FROM [[result->round_parts[part], (size_t)made]] TO [[result->round_parts[0], (size_t)made]])
+  FROM [[result->round_parts[part], (size_t)made]] TO [[result->round_parts[part / 2], (size_t)made]])
 sattn_dispatch_defect(measure_part_of_a_window FILE bench/measure/rounds.c COMMAND test_measure
   FROM [[part_ns[p] * charged / (double)track->calls;]] TO [[part_ns[p] * charged;]])
 sattn_dispatch_defect(kernel_calls_rest_forgotten FILE bench/ops/kernel_calls.c COMMAND test_workload

@@ -96,7 +96,7 @@ sattn_dispatch_defect(decoder_state_replaces FILE dispatch/layers/decoder_run.c 
   FROM [[run->step->state, h, !is_gru, workspace);]] TO [[run->step->state, h, false, workspace);]])
 sattn_dispatch_defect(decoder_logits_of_the_old_state FILE dispatch/layers/decoder_run.c ${decoder}
   FROM [[run_map(run, SATTN_DECODER_OUT, next, step->logits,]]
-  TO [[run_map(run, SATTN_DECODER_OUT, step->state, step->logits,]])
+  TO [[(void)next, run_map(run, SATTN_DECODER_OUT, step->state, step->logits,]])
 sattn_dispatch_defect(decoder_embedding_of_the_first FILE dispatch/layers/decoder_run.c ${decoder}
   FROM [[(token > 0 ? token * table->stride_t : 0)]] TO [[(token > 1 ? token * table->stride_t : 0)]])
 sattn_dispatch_defect(decoder_mean_of_all FILE dispatch/layers/decoder_run.c ${ends}
