@@ -29,7 +29,7 @@ const char *sattn_decoder_part_name(sattn_decoder_part part)
 static sattn_work work(const sattn_attention_args *args)
 {
     const double d = (double)args->d, states = (double)args->n_k * d;
-    const double maps = SATTN_SHAPE_WORDS * d + 10 * d * d;
+    const double maps = (double)SATTN_SHAPE_WORDS * d + 10 * d * d;
     return (sattn_work){.flops = 2 * (maps + states),
                         .bytes = (maps + 2 * states) * sizeof(float),
                         .kv_bytes = 2 * states * sizeof(float)};

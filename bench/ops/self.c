@@ -17,9 +17,9 @@ enum { MAPS = 4 }; /* of queries, keys, values and outputs */
 
 static sattn_work work(const sattn_attention_args *args)
 {
-    const double n = (double)args->n_q, d = (double)args->d;
-    return (sattn_work){.flops = 2 * MAPS * n * d * d + 4 * d * sattn_visible_pairs(args),
-                        .bytes = (MAPS * d * d + 2 * n * d) * sizeof(float)};
+    const double n = (double)args->n_q, d = (double)args->d, weights = (double)MAPS * d * d;
+    return (sattn_work){.flops = 2 * n * weights + 4 * d * sattn_visible_pairs(args),
+                        .bytes = (weights + 2 * n * d) * sizeof(float)};
 }
 
 static sattn_linear_weights weights_of(const sattn_bench_call *call, int map)
