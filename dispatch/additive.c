@@ -54,7 +54,7 @@ sattn_status sattn_alignment_check_shape(const sattn_alignment_args *a)
 sattn_shape_class sattn_alignment_class(const sattn_alignment_args *a, const sattn_options *options)
 {
     return sattn_class_of_additive(a->n_q, a->n_k, a->d, a->n_k > 1 && a->k.stride_t != a->d,
-                                   sattn_threads_asked(options));
+                                   sattn_threads_of_class(options));
 }
 
 /* ---- the plan */

@@ -137,14 +137,14 @@ static bool names_an_op(const sattn_overrides *overrides, sattn_computation comp
     return false;
 }
 
-/* Where the key ranges are asked for, results are not to depend on the number of threads, nor then
- * may the choice. */
+int sattn_threads_of_class(const sattn_options *options)
+{
+    return options && options->key_splits > 0 ? 1 : sattn_threads_asked(options);
+}
+
 sattn_shape_class sattn_plan_class(const sattn_plan *plan, const sattn_options *options)
 {
-    const bool is_fixed =
-        options && options->key_splits > 0 && sattn_computes_attention(plan->computation);
-    return sattn_class_of(&plan->args, plan->computation,
-                          is_fixed ? 1 : sattn_threads_asked(options));
+    return sattn_class_of(&plan->args, plan->computation, sattn_threads_of_class(options));
 }
 
 /* Takes the profile's recipe for the plan, or says why there is none to take. */

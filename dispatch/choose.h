@@ -35,6 +35,10 @@ sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_ove
 /* Rows of the tile of the first fused prefill kernel, whichever is named; 0: there is none. */
 int64_t sattn_prefill_tile_rows(const sattn_overrides *overrides);
 
+/* Threads of a call's class. Where the key ranges are asked for, as in every layer, results are not
+ * to depend on the number of threads, nor then may the choice: it is that of one. */
+int sattn_threads_of_class(const sattn_options *options);
+
 /* The class that a call of the plan is of. */
 sattn_shape_class sattn_plan_class(const sattn_plan *plan, const sattn_options *options);
 

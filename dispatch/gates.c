@@ -16,7 +16,7 @@ sattn_shape_class sattn_gate_class(int64_t n_rows, int64_t n_hidden, const sattn
     int64_t n;
     if (__builtin_mul_overflow(n_rows, n_hidden, &n))
         n = INT64_MAX;
-    return sattn_class_of_array(SATTN_OP_gru, n, sattn_threads_asked(options));
+    return sattn_class_of_array(SATTN_OP_gru, n, sattn_threads_of_class(options));
 }
 
 sattn_status sattn_gate_check_extents(int64_t n_rows, int64_t n_hidden)

@@ -64,7 +64,7 @@ sattn_shape_class sattn_linear_class(const sattn_linear_weights *weights, int64_
                                      bool is_packed, const sattn_options *options)
 {
     return sattn_class_of_linear(n_rows, weights->n_out, weights->n_in, is_packed,
-                                 sattn_threads_asked(options));
+                                 sattn_threads_of_class(options));
 }
 
 /* Packed weights have their kernel; it must be one that may run here, and that nothing rules out.

@@ -303,8 +303,10 @@ static void test_empty(void **state)
         c.n_k_valid[0] = c.n_k_valid[1] = 0;
         if (align == 0)
             use_bilinear(&c);
-        if (align == 1)
+        if (align == 1) { /* and they may be missing, at whatever distance from each other */
             c.general.n_k = c.layer.n_k = 0;
+            c.general.x.data = c.layer.x.data = NULL;
+        }
         if (align == 2)
             use_weights(&c);
         for (int run = 0; run < 2; ++run) {

@@ -125,7 +125,8 @@ sattn_status sattn_projection_make(sattn_projection *projection,
 void sattn_projection_run(const sattn_projection *projection, const void *x, void *y,
                           unsigned char *workspace)
 {
-    for (int64_t call = 0; call < projection->n_calls; ++call) {
+    const bool has_rows = projection->linear.n_rows > 0; /* without any, memory may be missing */
+    for (int64_t call = 0; has_rows && call < projection->n_calls; ++call) {
         const int64_t x_at = call > 0 ? call * projection->x_step : 0;
         const int64_t y_at = call > 0 ? call * projection->y_step : 0;
         const sattn_linear_rows rows = {
