@@ -42,7 +42,7 @@ typedef struct sattn_measure_candidate {
     void *context;
     int threads; /* that work in a call; 0 is 1 */
     /* Of one with `run`: what it leaves here after a window, nanoseconds that parts of its calls
-     * took. */
+     * took; if one thread is at work, without what it spent off the CPU. */
     const int64_t *part_ns; /* [n_parts] */
     int n_parts;            /* <= SATTN_MEASURE_MAX_PARTS */
     /* Work of one call in the unit of each reference; 0: that reference does not apply to it. */

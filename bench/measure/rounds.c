@@ -89,11 +89,8 @@ static void measure_candidate(sattn_rounds *rounds, size_t c, bool keep)
         return;
     track->times[rounds->made] = (double)track->last_ns / (double)track->calls;
     track->cpu_times[rounds->made] = (double)done.cpu_ns / (double)track->calls;
-    /* Time off the CPU is shared out among parts as the rest is. */
-    const double charged = done.ns > 0 ? (double)track->last_ns / (double)done.ns : 1;
     for (int p = 0; p < candidate->n_parts; ++p)
-        track->parts[p][rounds->made] =
-            (double)candidate->part_ns[p] * charged / (double)track->calls;
+        track->parts[p][rounds->made] = (double)candidate->part_ns[p] / (double)track->calls;
     count_window(track, &done);
 }
 

@@ -17,6 +17,8 @@ typedef struct sattn_bench_decoder {
     int64_t token; /* the step's input */
     float *logits;
     int64_t part_ns[SATTN_DECODER_PARTS]; /* since they were last set to 0 */
+    bool is_alone;    /* one thread works: its own clock is read, which stops with it */
+    int64_t clock_ns; /* what reading that takes, which no part is charged for */
 } sattn_bench_decoder;
 
 /* The word that every step has as its input. */

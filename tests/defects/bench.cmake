@@ -19,7 +19,7 @@ sattn_dispatch_defect(measure_difference_of_the_other_sign FILE bench/measure/me
 sattn_dispatch_defect(measure_part_is_the_first FILE bench/measure/measure.c COMMAND test_measure
   FROM [[result->round_parts[part], (size_t)made]] TO [[result->round_parts[part / 2], (size_t)made]])
 sattn_dispatch_defect(measure_part_of_a_window FILE bench/measure/rounds.c COMMAND test_measure
-  FROM [[part_ns[p] * charged / (double)track->calls;]] TO [[part_ns[p] * charged;]])
+  FROM [[(double)candidate->part_ns[p] / (double)track->calls;]] TO [[(double)candidate->part_ns[p];]])
 sattn_dispatch_defect(layer_judged_loosely FILE bench/verify/layers.c COMMAND test_verify_layers
   FROM [[deviations = 10;]] TO [[deviations = 1e4;]])
 sattn_dispatch_defect(layer_judged_without_limit FILE bench/verify/layers.c COMMAND test_verify_layers
