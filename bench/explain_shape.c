@@ -108,7 +108,7 @@ static bool may_have(sattn_shape_kind kind, sattn_extent extent)
            (extent == SATTN_EXTENT_BATCH && kind == SATTN_SHAPE_ALIGNMENT);
 }
 
-/* A call of each kind, what gives it, and the ops that are such calls. */
+/* A call of each kind, what gives it, and the ops that are such calls; a layer is several calls. */
 static const struct {
     const char *name, *given_by, *ops;
 } kind_words[] = {
@@ -118,8 +118,8 @@ static const struct {
     [SATTN_SHAPE_MAP] = {"a linear map", "--n-q (rows), --n-k (outputs) and --d (inputs)",
                          "linear"},
     [SATTN_SHAPE_GATES] = {"gated units", "their number, as --n 512", "gru"},
-    [SATTN_SHAPE_DECODER] = {"a decoder", "nothing here", "none, but all of its parts"},
-    [SATTN_SHAPE_SELF] = {"a self-attention layer", "nothing here", "none, but all of its parts"}};
+    [SATTN_SHAPE_DECODER] = {"a decoder", NULL, NULL},
+    [SATTN_SHAPE_SELF] = {"a self-attention layer", NULL, NULL}};
 
 /* "<word><why>--op exp takes an array, given by ..." */
 static bool complain_kind(const char *word, const char *why, sattn_op op)
@@ -148,9 +148,12 @@ static bool check_kinds(const sattn_explain_given *given)
                         takes_length(kind) ? "--n" : "--n-q, --n-k and --d");
     if (given->named && given->named->kind != kind) {
         char why[128];
-        snprintf(why, sizeof why,
-                 " is %s, expected --op %s with it: ", kind_words[given->named->kind].name,
-                 kind_words[given->named->kind].ops);
+        const char *const name = kind_words[given->named->kind].name;
+        const char *const ops = kind_words[given->named->kind].ops;
+        if (ops)
+            snprintf(why, sizeof why, " is %s, expected --op %s with it: ", name, ops);
+        else
+            snprintf(why, sizeof why, " is %s, whose parts are calls of their own: ", name);
         return complain_kind(given->named->name, why, op);
     }
     for (int x = 0; x < SATTN_EXTENTS; ++x)
