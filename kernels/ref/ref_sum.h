@@ -6,9 +6,7 @@
 #ifndef SATTN_KERNELS_REF_REF_SUM_H
 #define SATTN_KERNELS_REF_REF_SUM_H
 
-#if defined(__FAST_MATH__)
-#error "the oracle needs IEEE arithmetic: build it without -ffast-math"
-#endif
+#include "kernels/ref/ref.h"
 
 #include <math.h>
 
