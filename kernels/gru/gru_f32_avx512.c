@@ -9,12 +9,12 @@ sattn_gru_fn sattn_gru_f32_avx512;
 
 enum { LANES = 16, EACH = 2, STEP = LANES * EACH };
 
-/* Vector u of a place, of an array of the row. */
 SATTN_INLINE __mmask16 lanes_of(const gru_place *at, int u)
 {
     return at->is_whole ? (__mmask16)0xffff : vec_tail_m16(at->row->n_hidden - at->j - u * LANES);
 }
 
+/* Vector u of a place, of an array of the row. */
 SATTN_INLINE __m512 load(const float *array, const gru_place *at, int u)
 {
     return vec_load_tail_f32x16(array + at->j + u * LANES, lanes_of(at, u));
