@@ -15,6 +15,8 @@
 enum {
     SCORE_NEAR = 2 << 10, /* bytes to prefetch ahead where K may be in a cache ... */
     SCORE_FAR = 8 << 10,  /* ... and where it comes from memory */
+    SCORE_BLOCK = 4096,   /* floats of K that stay in the first cache for all groups */
+    SCORE_TILE = 16,      /* a multiple of every tile's keys */
 };
 
 /* A group of rows against a block of keys. */
@@ -28,6 +30,14 @@ typedef struct score_group {
     int64_t n_keys; /* at least 1 */
     int n_rows;
 } score_group;
+
+/* Keys of a block that all groups of several meet while it is in the first cache, in tiles of so
+ * many keys. */
+static inline int64_t score_group_block(int64_t tile, int64_t d)
+{
+    const int64_t n_tiles = SCORE_BLOCK / (tile * d);
+    return (n_tiles > 1 ? n_tiles : 1) * tile;
+}
 
 /* Tiles of several rows read K more slowly than memory brings it, and in an order that hardware
  * prefetchers do not all follow. So each line that is read prefetches the one that lies a number of
