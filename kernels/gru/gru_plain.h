@@ -3,8 +3,8 @@
  * gru_plain.h: the elementwise part of a GRU step in plain C, the honest baseline of every
  * hand-written kernel: one pass over the three gates, without branches, so that a compiler can
  * vectorise the loop. */
-#ifndef SATTN_KERNELS_GRU_GRU_PLAIN_H
-#define SATTN_KERNELS_GRU_GRU_PLAIN_H
+#ifndef SATTN_KERNELS_GRU_PLAIN_H
+#define SATTN_KERNELS_GRU_PLAIN_H
 
 #include "kernels/contract.h"
 #include "kernels/vec/sigmoid_plain.h"

@@ -11,8 +11,8 @@
  *
  * which do not wait for each other. The last elements go through the same functions under a mask,
  * so an element's bits do not depend on its place. */
-#ifndef SATTN_KERNELS_GRU_GRU_ROWS_H
-#define SATTN_KERNELS_GRU_GRU_ROWS_H
+#ifndef SATTN_KERNELS_GRU_ROWS_H
+#define SATTN_KERNELS_GRU_ROWS_H
 
 #include "kernels/contract.h"
 #include "kernels/vec/vec_base.h"

@@ -7,8 +7,8 @@
  * A score's bits must not depend on the rows and keys beside it. Hence every (row, key) pair has an
  * accumulator of its own that runs over the features in order, and every accumulator goes through
  * the same tree of additions, whatever the tile. */
-#ifndef SATTN_KERNELS_SCORE_GROUP_H
-#define SATTN_KERNELS_SCORE_GROUP_H
+#ifndef SATTN_KERNELS_VEC_SCORE_GROUP_H
+#define SATTN_KERNELS_VEC_SCORE_GROUP_H
 
 #include "kernels/vec/score_tile.h"
 

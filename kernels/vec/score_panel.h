@@ -8,8 +8,8 @@
  * registers (the panels of Goto & van de Geijn 2008).
  *
  * Each score is one chain of multiply-adds over the features from 0 on, wherever it stands. */
-#ifndef SATTN_KERNELS_SCORE_PANEL_H
-#define SATTN_KERNELS_SCORE_PANEL_H
+#ifndef SATTN_KERNELS_VEC_SCORE_PANEL_H
+#define SATTN_KERNELS_VEC_SCORE_PANEL_H
 
 #include "kernels/vec/vec_base.h"
 

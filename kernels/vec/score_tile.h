@@ -5,8 +5,8 @@
  * A tile is a group of rows of Q against a few keys. Q is packed, the vectors of the rows of a
  * group side by side: [vectors of a row][rows][lanes], zeros behind d. K is read where it lies.
  * Every (row, key) pair has an accumulator of its own, which takes the features in order. */
-#ifndef SATTN_KERNELS_SCORE_TILE_H
-#define SATTN_KERNELS_SCORE_TILE_H
+#ifndef SATTN_KERNELS_VEC_SCORE_TILE_H
+#define SATTN_KERNELS_VEC_SCORE_TILE_H
 
 #include "kernels/vec/fetch.h"
 #include "kernels/vec/vec_base.h"
