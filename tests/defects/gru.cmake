@@ -27,6 +27,9 @@ sattn_defect(way_to_the_state_reversed ${plain} GROUP widths
 sattn_defect(gates_exchanged ${plain} GROUP gate-ends
   FROM [[plain_add_product(x[2 * n + j], reset, s[2 * n + j])]]
   TO [[plain_add_product(x[2 * n + j], update, s[2 * n + j])]])
+sattn_defect(candidate_sum_rounded_twice ${plain} GROUP steps
+  FROM [[plain_add_product(x[2 * n + j], reset, s[2 * n + j])]]
+  TO [[(x[2 * n + j] + reset * s[2 * n + j])]])
 sattn_defect(last_element_dropped ${plain} GROUP widths
   FROM [[j < n; ++j)]] TO [[j + 1 < n; ++j)]])
 sattn_defect(one_element_too_many_written ${plain} GROUP widths
@@ -55,6 +58,14 @@ sattn_defect(reset_gate_on_the_input_as_well ${kernel} GROUP widths
                                                load(at->row->x[GRU_CANDIDATE], at, u)));]])
 sattn_defect(way_to_the_state_reversed ${kernel} GROUP widths
   FROM [[_mm512_sub_ps(load(at->row->h, at, u), sum[u]);]] TO [[_mm512_sub_ps(sum[u], load(at->row->h, at, u));]])
+sattn_defect(candidate_sum_rounded_twice ${kernel} GROUP steps
+  FROM [[_mm512_fmadd_ps(sum[u], load(at->row->s[GRU_CANDIDATE], at, u),
+                                 load(at->row->x[GRU_CANDIDATE], at, u));]]
+  TO [[_mm512_add_ps(_mm512_mul_ps(sum[u], load(at->row->s[GRU_CANDIDATE], at, u)),
+                                 load(at->row->x[GRU_CANDIDATE], at, u));]])
+sattn_defect(next_state_rounded_twice ${kernel} GROUP steps
+  FROM [[_mm512_fmadd_ps(update[u], way, sum[u])]]
+  TO [[_mm512_add_ps(_mm512_mul_ps(update[u], way), sum[u])]])
 sattn_defect(last_elements_rounded_twice ${kernel} GROUP widths
   FROM [[_mm512_fmadd_ps(update[u], way, sum[u])]]
   TO [[at->is_whole ? _mm512_fmadd_ps(update[u], way, sum[u])
@@ -77,6 +88,14 @@ sattn_defect(reset_gate_on_the_input_as_well ${kernel} GROUP widths
                                                load(at->row->x[GRU_CANDIDATE], at, u)));]])
 sattn_defect(way_to_the_state_reversed ${kernel} GROUP widths
   FROM [[_mm256_sub_ps(load(at->row->h, at, u), candidate);]] TO [[_mm256_sub_ps(candidate, load(at->row->h, at, u));]])
+sattn_defect(candidate_sum_rounded_twice ${kernel} GROUP steps
+  FROM [[_mm256_fmadd_ps(sum[u], load(at->row->s[GRU_CANDIDATE], at, u),
+                                 load(at->row->x[GRU_CANDIDATE], at, u));]]
+  TO [[_mm256_add_ps(_mm256_mul_ps(sum[u], load(at->row->s[GRU_CANDIDATE], at, u)),
+                                 load(at->row->x[GRU_CANDIDATE], at, u));]])
+sattn_defect(next_state_rounded_twice ${kernel} GROUP steps
+  FROM [[_mm256_fmadd_ps(update[u], way, candidate)]]
+  TO [[_mm256_add_ps(_mm256_mul_ps(update[u], way), candidate)]])
 sattn_defect(last_elements_rounded_twice ${kernel} GROUP widths
   FROM [[_mm256_fmadd_ps(update[u], way, candidate)]]
   TO [[at->is_whole ? _mm256_fmadd_ps(update[u], way, candidate)
@@ -99,6 +118,14 @@ sattn_defect(reset_gate_on_the_input_as_well ${kernel} GROUP widths
                                       load(at->row->s[GRU_CANDIDATE], at, u)));]])
 sattn_defect(way_to_the_state_reversed ${kernel} GROUP widths
   FROM [[vsubq_f32(load(at->row->h, at, u), sum[u]);]] TO [[vsubq_f32(sum[u], load(at->row->h, at, u));]])
+sattn_defect(candidate_sum_rounded_twice ${kernel} GROUP steps
+  FROM [[vfmaq_f32(load(at->row->x[GRU_CANDIDATE], at, u), sum[u],
+                           load(at->row->s[GRU_CANDIDATE], at, u));]]
+  TO [[vaddq_f32(load(at->row->x[GRU_CANDIDATE], at, u),
+                           vmulq_f32(sum[u], load(at->row->s[GRU_CANDIDATE], at, u)));]])
+sattn_defect(next_state_rounded_twice ${kernel} GROUP steps
+  FROM [[vfmaq_f32(sum[u], update[u], way)]]
+  TO [[vaddq_f32(sum[u], vmulq_f32(update[u], way))]])
 sattn_defect(last_elements_rounded_twice ${kernel} GROUP widths
   FROM [[vfmaq_f32(sum[u], update[u], way)]]
   TO [[at->is_whole ? vfmaq_f32(sum[u], update[u], way)
