@@ -6,6 +6,7 @@
 #include "tests/support/additive_problem.h"
 
 #include "bench/verify/inputs.h"
+#include "tests/support/claim.h"
 #include "tests/support/math_reference.h"
 
 #include <stdio.h>
@@ -450,14 +451,23 @@ static void test_example(test_run *run)
 int main(int argc, char **argv)
 {
     static const test_group groups[] = {
-        {"tiles", test_tiles},         {"rows", test_rows},
-        {"keys", test_keys},           {"features", test_features},
-        {"lecture", test_lecture},     {"layouts", test_layouts},
-        {"ranges", test_ranges},       {"empty", test_empty},
-        {"anything", test_anything},   {"fp-state", test_fp_state},
-        {"cuts", test_cuts},           {"equal-places", test_equal_places},
-        {"alignment", test_alignment}, {"lanes", test_lanes},
-        {"specials", test_specials},   {"infinite-sums", test_infinite_sums},
+        {"claim", test_claim},
+        {"tiles", test_tiles},
+        {"rows", test_rows},
+        {"keys", test_keys},
+        {"features", test_features},
+        {"lecture", test_lecture},
+        {"layouts", test_layouts},
+        {"ranges", test_ranges},
+        {"empty", test_empty},
+        {"anything", test_anything},
+        {"fp-state", test_fp_state},
+        {"cuts", test_cuts},
+        {"equal-places", test_equal_places},
+        {"alignment", test_alignment},
+        {"lanes", test_lanes},
+        {"specials", test_specials},
+        {"infinite-sums", test_infinite_sums},
         {"example", test_example},
     };
     return test_main_of(argc, argv, SATTN_OP_additive, groups, COUNT(groups));
