@@ -10,6 +10,7 @@
 #include "tests/support/math_reference.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -341,6 +342,41 @@ static void test_lanes(test_run *run)
     }
 }
 
+/* Features that lie tile_d apart meet in one accumulator of a hand-written kernel, where a fused
+ * multiply-add takes the second product, not rounded by itself, to the first: in a tail of one
+ * feature and in a whole vector. */
+static void test_chain(test_run *run)
+{
+    enum { MOST_APART = 64 };
+    const int64_t apart = run->kernel->tile_d;
+    if (run->kernel->needs == SATTN_ISA_SCALAR || strstr(run->kernel->name, "_autovec")) {
+        test_not_run(run, "a compiler decides on the chains and on what is fused");
+        return;
+    }
+    for (int variant = 0; variant < 200 && apart <= MOST_APART; ++variant) {
+        if (!test_step(run, TEST_ALWAYS))
+            continue;
+        const uint64_t seed = test_step_seed(run);
+        float q[2 * MOST_APART], k[2 * MOST_APART], v[2 * MOST_APART] = {0};
+        for (int64_t x = 0; x < 2 * apart; ++x) {
+            q[x] = sattn_random_normal(seed, 1, (uint64_t)x);
+            k[x] = sattn_random_normal(seed, 2, (uint64_t)x);
+        }
+        v[0] = sattn_random_normal(seed, 3, 0);
+        v[apart] = sattn_random_normal(seed, 3, 1);
+        const float one = 1.0f;
+        const float first = score_of(run->kernel, q, k, &one, 1);
+        const float second = score_of(run->kernel, q + apart, k + apart, &one, 1);
+        const float want = fmaf(v[apart], second, v[0] * first);
+        const int64_t d = variant % 2 ? apart + 1 : 2 * apart;
+        const float got = score_of(run->kernel, q, k, v, d);
+        if (got != want)
+            test_fail(run, "%a * %a + %a * %a over %lld features is %a, by a multiply-add %a",
+                      (double)v[0], (double)first, (double)v[apart], (double)second, (long long)d,
+                      (double)got, (double)want);
+    }
+}
+
 /* ---- values that are not finite */
 
 /* One in q, k or v spoils its row, its column or all scores, and nothing else; an infinity counts
@@ -466,6 +502,7 @@ int main(int argc, char **argv)
         {"equal-places", test_equal_places},
         {"alignment", test_alignment},
         {"lanes", test_lanes},
+        {"chain", test_chain},
         {"specials", test_specials},
         {"infinite-sums", test_infinite_sums},
         {"example", test_example},
