@@ -13,6 +13,9 @@ sattn_defect(stride_of_the_other_gates ${rows} GROUP layouts
   FROM [[args->gates_h + i * args->gates_h_stride;]] TO [[args->gates_h + i * args->gates_x_stride;]])
 sattn_defect(stride_of_the_output_for_the_state ${rows} GROUP layouts
   FROM [[args->h + i * args->h_stride,]] TO [[args->h + i * args->y_stride,]])
+sattn_defect(stride_of_0_taken_for_none_given ${rows} GROUP repeats
+  FROM [[args->gates_h + i * args->gates_h_stride;]]
+  TO [[args->gates_h + i * (args->gates_h_stride ? args->gates_h_stride : 3 * n);]])
 sattn_defect(rows_counted_from_zero ${rows} GROUP rows
   FROM [[int64_t i = args->i0;]] TO [[int64_t i = 0;]])
 sattn_defect(last_row_dropped ${rows} GROUP rows

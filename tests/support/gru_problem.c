@@ -79,7 +79,9 @@ void gru_problem_make(gru_problem *p, const gru_shape *shape, uint64_t seed)
     *p = (gru_problem){.shape = *shape};
     for (int which = 0; which < GRU_OPERANDS; ++which) {
         const int64_t columns = (which <= GRU_GATES_H ? 3 : 1) * shape->n_hidden;
-        const test_extents extents = test_extents_f32(1, shape->i1, columns, shape->gap[which]);
+        test_extents extents = test_extents_f32(1, shape->i1, columns, shape->gap[which]);
+        if (which != GRU_NEXT && shape->repeats[which])
+            extents.row_stride = 0;
         p->operand[which] = test_operand_make_part(&extents, shape->i0, shape->i1, shape->placement,
                                                    shape->distance[which]);
         for (int64_t i = shape->i0; which != GRU_NEXT && i < shape->i1; ++i)
@@ -108,11 +110,10 @@ void gru_problem_run(gru_problem *p, test_run *run)
                                  .gates_h = p->operand[GRU_GATES_H].data,
                                  .h = p->operand[GRU_STATE].data,
                                  .y = problem_output(p)->data,
-                                 .gates_x_stride = 3 * n + p->shape.gap[GRU_GATES_X],
-                                 .gates_h_stride = 3 * n + p->shape.gap[GRU_GATES_H],
-                                 .h_stride = n + p->shape.gap[GRU_STATE],
-                                 .y_stride =
-                                     n + p->shape.gap[p->shape.in_place ? GRU_STATE : GRU_NEXT],
+                                 .gates_x_stride = p->operand[GRU_GATES_X].extents.row_stride,
+                                 .gates_h_stride = p->operand[GRU_GATES_H].extents.row_stride,
+                                 .h_stride = p->operand[GRU_STATE].extents.row_stride,
+                                 .y_stride = problem_output(p)->extents.row_stride,
                                  .i0 = p->shape.i0,
                                  .i1 = p->shape.i1,
                                  .n_hidden = n};

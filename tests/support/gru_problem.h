@@ -13,6 +13,7 @@ enum { GRU_GATES_X, GRU_GATES_H, GRU_STATE, GRU_NEXT, GRU_OPERANDS };
 typedef struct gru_shape {
     int64_t n_hidden, i0, i1;
     int64_t gap[GRU_OPERANDS]; /* elements behind each row */
+    bool repeats[GRU_NEXT];    /* of an input: one row for all, by a stride of 0 */
     bool in_place;             /* the next state takes the place of the state */
     test_placement placement;
     size_t distance[GRU_OPERANDS]; /* bytes from the flush side */
