@@ -8,13 +8,12 @@
 #include "bench/verify/inputs.h"
 #include "tests/support/claim.h"
 #include "tests/support/math_reference.h"
+#include "tests/support/tile_edges.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-enum { N_EDGES = 4, EVERY_ROW = 20, EVERY_KEY = 40, EVERY_WIDTH = 150 };
+enum { EVERY_ROW = 20, EVERY_KEY = 40, EVERY_WIDTH = 150 };
 
 static void check_step(test_run *run, const additive_shape *shape)
 {
@@ -33,21 +32,7 @@ static void check_both(test_run *run, additive_shape shape)
     }
 }
 
-static test_placement side_of(int64_t number)
-{
-    return number % 2 ? TEST_START_FLUSH : TEST_END_FLUSH;
-}
-
 /* ---- sizes */
-
-/* Sizes around a tile; at least 1. */
-static void tile_edges(int tile, int64_t sizes[N_EDGES])
-{
-    sizes[0] = tile > 1 ? tile - 1 : 1;
-    sizes[1] = tile;
-    sizes[2] = tile + 1;
-    sizes[3] = 2 * tile + 1;
-}
 
 static void test_tiles(test_run *run)
 {

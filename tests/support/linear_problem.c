@@ -5,6 +5,7 @@
 
 #include "bench/verify/inputs.h"
 #include "bench/verify/steps.h"
+#include "tests/support/watch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -240,46 +241,34 @@ static void prepare_outputs(linear_problem *p)
             p->y_before[i * s->n_out + o] = linear_outputs(p, i)[o];
 }
 
-/* Takes the outputs, where they were written, into what ought to be there afterwards. */
-static void accept_outputs(linear_problem *p, test_run *run)
+static void call(void *problem, test_run *run)
 {
-    test_operand *const y = &p->operand[LINEAR_Y];
-    const size_t n = (size_t)(p->shape.o1 - p->shape.o0);
-    for (int64_t i = p->shape.i0; i < p->shape.i1; ++i) {
-        const float *const row = linear_outputs(p, i) + p->shape.o0;
-        for (size_t o = 0; o < n; ++o)
-            if (test_is_canary(row[o])) {
-                linear_problem_fail(p, run, "an output was not written");
-                break;
-            }
-        if (n > 0)
-            memcpy(y->before + ((const unsigned char *)row - y->pages), row, n * sizeof *row);
-    }
+    run->kernel->fn.linear(&((linear_problem *)problem)->args);
+}
+
+static void fail(const void *problem, test_run *run, const char *what)
+{
+    linear_problem_fail(problem, run, what);
 }
 
 void linear_problem_run(linear_problem *problem, test_run *run)
 {
     static const char *const names[] = {"x", "w", "the bias", "y"};
-    const uint64_t control = test_fp_control();
+    const linear_shape *const s = &problem->shape;
+    const test_watch watch = {.operand = problem->operand,
+                              .names = names,
+                              .n_operands = LINEAR_OPERANDS,
+                              .output = LINEAR_Y,
+                              .i0 = s->i0,
+                              .i1 = s->i1,
+                              .begin = s->o0,
+                              .end = s->o1,
+                              .problem = problem,
+                              .call = call,
+                              .fail = fail};
     test_operand_spoil(&problem->scratch, 0, 1);
     prepare_outputs(problem);
-    for (int operand = 0; operand < LINEAR_OPERANDS; ++operand)
-        test_operand_seal(&problem->operand[operand]);
-    run->kernel->fn.linear(&problem->args);
-    if (test_fp_control() != control) {
-        linear_problem_fail(problem, run, "the floating-point control state was changed");
-        test_fp_control_set(control);
-    }
-    accept_outputs(problem, run);
-    for (int operand = 0; operand < LINEAR_OPERANDS; ++operand) {
-        int64_t at;
-        if (!test_operand_is_unchanged(&problem->operand[operand], &at)) {
-            char what[128];
-            snprintf(what, sizeof what, "%s was written where it must not be, at byte %lld",
-                     names[operand], (long long)at);
-            linear_problem_fail(problem, run, what);
-        }
-    }
+    test_watch_call(&watch, run);
 }
 
 /* ---- verify */
