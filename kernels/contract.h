@@ -325,13 +325,16 @@ static inline size_t sattn_linear_scratch_bytes(int64_t n_in)
  * multiply-add each; an element's bits depend on its seven numbers alone. y may be exactly h, with
  * equal strides, and overlaps nothing else. */
 typedef struct sattn_gru_args {
-    const float *gates_x;                                       /* [.., 3 n_hidden] */
-    const float *gates_h;                                       /* [.., 3 n_hidden] */
-    const float *h;                                             /* [.., n_hidden] */
-    float *y;                                                   /* [.., n_hidden] */
-    int64_t gates_x_stride, gates_h_stride, h_stride, y_stride; /* elements between rows */
-    int64_t i0, i1;                                             /* rows, 0 <= i0 <= i1 */
-    int64_t n_hidden;                                           /* >= 0 */
+    const float *gates_x;   /* [.., 3 n_hidden] */
+    const float *gates_h;   /* [.., 3 n_hidden] */
+    const float *h;         /* [.., n_hidden] */
+    float *y;               /* [.., n_hidden] */
+    int64_t gates_x_stride; /* elements between rows; may be 0 */
+    int64_t gates_h_stride; /* may be 0 */
+    int64_t h_stride;       /* may be 0 */
+    int64_t y_stride;
+    int64_t i0, i1;   /* rows, 0 <= i0 <= i1 */
+    int64_t n_hidden; /* >= 0 */
 } sattn_gru_args;
 
 typedef void sattn_gru_fn(const sattn_gru_args *args);

@@ -13,6 +13,9 @@ sattn_defect(stride_of_the_other_gates ${rows} GROUP layouts
   FROM [[args->gates_h + i * args->gates_h_stride;]] TO [[args->gates_h + i * args->gates_x_stride;]])
 sattn_defect(stride_of_the_output_for_the_state ${rows} GROUP layouts
   FROM [[args->h + i * args->h_stride,]] TO [[args->h + i * args->y_stride,]])
+sattn_defect(stride_of_0_taken_for_none_given ${rows} GROUP repeats
+  FROM [[args->gates_h + i * args->gates_h_stride;]]
+  TO [[args->gates_h + i * (args->gates_h_stride ? args->gates_h_stride : 3 * n);]])
 sattn_defect(rows_counted_from_zero ${rows} GROUP rows
   FROM [[int64_t i = args->i0;]] TO [[int64_t i = 0;]])
 sattn_defect(last_row_dropped ${rows} GROUP rows
@@ -28,6 +31,9 @@ sattn_defect(way_to_the_state_reversed ${plain} GROUP widths
 sattn_defect(gates_exchanged ${plain} GROUP gate-ends
   FROM [[plain_add_product(gates_x[2 * n + j], reset, gates_h[2 * n + j])]]
   TO [[plain_add_product(gates_x[2 * n + j], update, gates_h[2 * n + j])]])
+sattn_defect(candidate_sum_rounded_twice ${plain} GROUP steps
+  FROM [[plain_add_product(gates_x[2 * n + j], reset, gates_h[2 * n + j])]]
+  TO [[(gates_x[2 * n + j] + reset * gates_h[2 * n + j])]])
 sattn_defect(last_element_dropped ${plain} GROUP widths
   FROM [[j < n; ++j)]] TO [[j + 1 < n; ++j)]])
 sattn_defect(one_element_too_many_written ${plain} GROUP widths
@@ -56,6 +62,14 @@ sattn_defect(reset_gate_on_the_input_as_well ${kernel} GROUP widths
                                                load(at->row->gates_x[GRU_CANDIDATE], at, u)));]])
 sattn_defect(way_to_the_state_reversed ${kernel} GROUP widths
   FROM [[_mm512_sub_ps(load(at->row->h, at, u), sum[u]);]] TO [[_mm512_sub_ps(sum[u], load(at->row->h, at, u));]])
+sattn_defect(candidate_sum_rounded_twice ${kernel} GROUP steps
+  FROM [[_mm512_fmadd_ps(sum[u], load(at->row->gates_h[GRU_CANDIDATE], at, u),
+                                 load(at->row->gates_x[GRU_CANDIDATE], at, u));]]
+  TO [[_mm512_add_ps(_mm512_mul_ps(sum[u], load(at->row->gates_h[GRU_CANDIDATE], at, u)),
+                                 load(at->row->gates_x[GRU_CANDIDATE], at, u));]])
+sattn_defect(next_state_rounded_twice ${kernel} GROUP steps
+  FROM [[_mm512_fmadd_ps(update[u], way, sum[u])]]
+  TO [[_mm512_add_ps(_mm512_mul_ps(update[u], way), sum[u])]])
 sattn_defect(last_elements_rounded_twice ${kernel} GROUP widths
   FROM [[_mm512_fmadd_ps(update[u], way, sum[u])]]
   TO [[at->is_whole ? _mm512_fmadd_ps(update[u], way, sum[u])
@@ -78,6 +92,14 @@ sattn_defect(reset_gate_on_the_input_as_well ${kernel} GROUP widths
                                                load(at->row->gates_x[GRU_CANDIDATE], at, u)));]])
 sattn_defect(way_to_the_state_reversed ${kernel} GROUP widths
   FROM [[_mm256_sub_ps(load(at->row->h, at, u), candidate);]] TO [[_mm256_sub_ps(candidate, load(at->row->h, at, u));]])
+sattn_defect(candidate_sum_rounded_twice ${kernel} GROUP steps
+  FROM [[_mm256_fmadd_ps(sum[u], load(at->row->gates_h[GRU_CANDIDATE], at, u),
+                                 load(at->row->gates_x[GRU_CANDIDATE], at, u));]]
+  TO [[_mm256_add_ps(_mm256_mul_ps(sum[u], load(at->row->gates_h[GRU_CANDIDATE], at, u)),
+                                 load(at->row->gates_x[GRU_CANDIDATE], at, u));]])
+sattn_defect(next_state_rounded_twice ${kernel} GROUP steps
+  FROM [[_mm256_fmadd_ps(update[u], way, candidate)]]
+  TO [[_mm256_add_ps(_mm256_mul_ps(update[u], way), candidate)]])
 sattn_defect(last_elements_rounded_twice ${kernel} GROUP widths
   FROM [[_mm256_fmadd_ps(update[u], way, candidate)]]
   TO [[at->is_whole ? _mm256_fmadd_ps(update[u], way, candidate)
@@ -100,6 +122,14 @@ sattn_defect(reset_gate_on_the_input_as_well ${kernel} GROUP widths
                                       load(at->row->gates_h[GRU_CANDIDATE], at, u)));]])
 sattn_defect(way_to_the_state_reversed ${kernel} GROUP widths
   FROM [[vsubq_f32(load(at->row->h, at, u), sum[u]);]] TO [[vsubq_f32(sum[u], load(at->row->h, at, u));]])
+sattn_defect(candidate_sum_rounded_twice ${kernel} GROUP steps
+  FROM [[vfmaq_f32(load(at->row->gates_x[GRU_CANDIDATE], at, u), sum[u],
+                           load(at->row->gates_h[GRU_CANDIDATE], at, u));]]
+  TO [[vaddq_f32(load(at->row->gates_x[GRU_CANDIDATE], at, u),
+                           vmulq_f32(sum[u], load(at->row->gates_h[GRU_CANDIDATE], at, u)));]])
+sattn_defect(next_state_rounded_twice ${kernel} GROUP steps
+  FROM [[vfmaq_f32(sum[u], update[u], way)]]
+  TO [[vaddq_f32(sum[u], vmulq_f32(update[u], way))]])
 sattn_defect(last_elements_rounded_twice ${kernel} GROUP widths
   FROM [[vfmaq_f32(sum[u], update[u], way)]]
   TO [[at->is_whole ? vfmaq_f32(sum[u], update[u], way)
