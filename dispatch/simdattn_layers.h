@@ -197,13 +197,14 @@ SATTN_API sattn_status sattn_decoder_step(const sattn_decoder *decoder,
                                           const sattn_decoder_step_args *args, void *workspace,
                                           size_t workspace_size);
 
-/* Greedy decoding: y_t = argmax z_t, of equals the first, from y_0 = bos on, until y_t = eos or
- * t = max_steps. Where a logit is NaN, which token follows is left open. A sequence of the batch
- * that ends before others does not change them; of its rows from its end on, tokens are eos, and
- * what else is returned means nothing. */
+/* Greedy decoding: y_t = argmax z_t, of equals the first, from y_0 = bos on, until t = max_steps
+ * or, with an eos, y_t = eos. Where a logit is NaN, which token follows is left open. A sequence of
+ * the batch that ends before others does not change them; of its rows from its end on, tokens are
+ * eos, and what else is returned means nothing. */
 typedef struct sattn_greedy_args {
     int64_t bos;             /* in [0, n_vocab) */
-    int64_t eos;             /* the same, or -1: none */
+    bool has_eos;            /* false: no token ends a sequence */
+    int64_t eos;             /* in [0, n_vocab) */
     int64_t max_steps;       /* 1 or more */
     sattn_view start;        /* s_0, [batch, n_hidden]; only stride_t counts */
     int64_t *tokens;         /* [batch, max_steps], dense */

@@ -126,10 +126,12 @@ sattn_dispatch_defect(decoder_writes_on_keys FILE dispatch/layers/decoder_check.
 sattn_dispatch_defect(greedy_last_of_equals FILE dispatch/layers/decoder_greedy.c ${ends}
   FROM [[if (logits[i] > logits[best])]] TO [[if (logits[i] >= logits[best])]])
 sattn_dispatch_defect(greedy_bos_ends FILE dispatch/layers/decoder_greedy.c ${ends}
-  FROM [[if (step == 0 || tokens[b] != a->eos) {]] TO [[if (tokens[b] != a->eos) {]])
+  FROM [[if (step == 0 || !ends(a, tokens[b])) {]] TO [[if (!ends(a, tokens[b])) {]])
+sattn_dispatch_defect(greedy_eos_unasked FILE dispatch/layers/decoder_greedy.c ${ends}
+  FROM [[return a->has_eos && token == a->eos;]] TO [[return token == a->eos;]])
 sattn_dispatch_defect(greedy_eos_not_counted FILE dispatch/layers/decoder_greedy.c ${decoder}
-  FROM [[a->n_steps[b] = step + 1;]] TO [[a->n_steps[b] = tokens[b] == a->eos ? step : step + 1;]])
+  FROM [[a->n_steps[b] = step + 1;]] TO [[a->n_steps[b] = ends(a, tokens[b]) ? step : step + 1;]])
 sattn_dispatch_defect(greedy_ends_with_the_first FILE dispatch/layers/decoder_greedy.c ${ends}
-  FROM [[is_open = is_open || tokens[b] != a->eos;]] TO [[is_open = tokens[b] != a->eos;]])
+  FROM [[is_open = is_open || !ends(a, tokens[b]);]] TO [[is_open = !ends(a, tokens[b]);]])
 sattn_dispatch_defect(greedy_rows_behind_the_end FILE dispatch/layers/decoder_greedy.c ${decoder}
   FROM [[a->tokens[b * a->max_steps + step] = a->eos;]] TO [[a->tokens[b * a->max_steps + step] = a->bos;]])

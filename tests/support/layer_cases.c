@@ -162,7 +162,6 @@ static void run_decoder(layer_call *call, sattn_cell_kind cell)
                                           .context = layer_output_row(call, D),
                                           .logits = layer_output_row(call, N_VOCAB)};
     const sattn_greedy_args greedy = {.bos = 3,
-                                      .eos = -1,
                                       .max_steps = STEPS,
                                       .start = before,
                                       .tokens = tokens,
