@@ -249,9 +249,10 @@ sattn_status sattn_general_attention_workspace_size(const sattn_general_attentio
                                                     const sattn_options *options, size_t *size)
 {
     sattn_general_plan plan;
-    if (!size)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
-    const sattn_status status = make(&plan, args, options);
-    *size = status == SATTN_OK ? plan.size : 0;
+    sattn_status status = sattn_size_begin(size);
+    if (status == SATTN_OK)
+        status = make(&plan, args, options);
+    if (status == SATTN_OK)
+        *size = plan.size;
     return status;
 }

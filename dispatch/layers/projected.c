@@ -271,9 +271,8 @@ sattn_status sattn_projected_workspace_size(const sattn_projected *layer,
                                             const sattn_options *options, size_t *size)
 {
     projected_plan plan;
-    if (!size)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
     const sattn_status status = make(&plan, layer, options);
-    *size = status == SATTN_OK ? plan.size : 0;
+    if (status == SATTN_OK)
+        *size = plan.size;
     return status;
 }
