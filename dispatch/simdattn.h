@@ -167,7 +167,8 @@ typedef struct sattn_options {
     const sattn_profile *profile;
     void *workspace;       /* NULL: one allocation per call; else 64-byte aligned, of at least */
     size_t workspace_size; /* as many bytes as the call's .._workspace_size says */
-    /* The rest is for sattn_attention and sattn_attention_ragged alone. */
+    /* The rest is for attention, ragged batches and the layers made of it; in the last two
+     * key_splits of 0 is 1. */
     /* Ranges that the keys are cut into and merged from, which a row's last bits depend on. 0:
      * chosen, 1 unless there are fewer heads and blocks of rows than threads; with any other number
      * results are the same bits for every number of threads: a profile chooses as for one. A chain

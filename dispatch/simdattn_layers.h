@@ -46,7 +46,8 @@ typedef struct sattn_general_attention_args {
     sattn_align_kind align;
     /* Bilinear: w_x is W [d_q, d_x], without a bias. In place it is applied to the queries where
      * they are fewer than the inputs, as (q^T W) x; packed always to the inputs.
-     * Additive: w_q is W [n_align, d_q] with b, w_x is U [n_align, d_x], v is [n_align]. */
+     * Additive: w_q is W [n_align, d_q] with b, w_x is U [n_align, d_x], v is [n_align].
+     * What the alignment does not have is left at zero. */
     sattn_linear_weights w_q, w_x;
     const float *v;
 } sattn_general_attention_args;

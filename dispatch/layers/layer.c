@@ -69,12 +69,21 @@ sattn_options sattn_layer_options(const sattn_options *options)
 sattn_status sattn_layer_check_options(const sattn_options *options, const sattn_mut_view *weights)
 {
     const sattn_status status = sattn_options_check(options);
-    if (status != SATTN_OK || !weights->data || !options || !options->plan ||
-        strcmp(options->plan, "fused") != 0)
+    if (status != SATTN_OK || !options)
         return status;
-    return sattn_fail(SATTN_ERR_UNSUPPORTED,
-                      "options.plan = \"fused\": weights is set, which only a chain returns; "
-                      "expected \"chain\" or NULL");
+    const bool is_fused = options->plan && strcmp(options->plan, "fused") == 0,
+               is_chain = options->plan && strcmp(options->plan, "chain") == 0;
+    if (weights->data && is_fused)
+        return sattn_fail(SATTN_ERR_UNSUPPORTED,
+                          "options.plan = \"fused\": weights is set, which only a chain returns; "
+                          "expected \"chain\" or NULL");
+    if ((weights->data || is_chain) && options->key_splits > 1)
+        return sattn_fail(SATTN_ERR_UNSUPPORTED,
+                          "options.key_splits = %d: %s a chain, which does not cut its keys; "
+                          "expected 0 or 1",
+                          options->key_splits,
+                          weights->data ? "weights is set, which takes" : "options.plan asks for");
+    return SATTN_OK;
 }
 
 void sattn_copy_rows(float *to, int64_t to_stride, const float *from, int64_t from_stride,

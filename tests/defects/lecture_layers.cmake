@@ -37,7 +37,17 @@ sattn_dispatch_defect(general_room_for_one_sequence FILE dispatch/layers/general
 sattn_dispatch_defect(general_d_unequal FILE dispatch/layers/general_check.c ${refusals}
   FROM [[return sattn_layer_check_equal("d_x", a->d_x, "d_q", a->d_q);]] TO [[return SATTN_OK;]])
 sattn_dispatch_defect(general_bias_of_a_bilinear FILE dispatch/layers/general_check.c ${refusals}
-  FROM [[if (a->w_x.bias)]] TO [[if (a->w_x.bias && a->w_x.packed)]])
+  FROM [[is_bilinear && a->w_x.bias}]] TO [[false}]])
+sattn_dispatch_defect(general_fields_of_another_alignment FILE dispatch/layers/general_check.c ${refusals}
+  FROM [[status = check_unused(a);]] TO [[status = SATTN_OK;]])
+sattn_dispatch_defect(layer_kernels_of_several_threads FILE dispatch/choose.c COMMAND test_layer_profile
+  FROM [[return options && options->key_splits > 0 ? 1 : sattn_threads_asked(options);]] TO [[return sattn_threads_asked(options);]])
+sattn_dispatch_defect(layer_ranges_of_a_chain FILE dispatch/layers/layer.c ${refusals}
+  FROM [[if ((weights->data || is_chain) && options->key_splits > 1)]] TO [[if ((weights->data || (is_chain && is_fused)) && options->key_splits > 1)]])
+sattn_dispatch_defect(layer_ranges_with_weights FILE dispatch/layers/layer.c ${refusals}
+  FROM [[if ((weights->data || is_chain) && options->key_splits > 1)]] TO [[if (is_chain && options->key_splits > 1)]])
+sattn_dispatch_defect(layer_size_left_where_refused FILE dispatch/error.c ${refusals}
+  FROM [[    *size = 0;]] TO [[]])
 sattn_dispatch_defect(general_v_not_looked_at FILE dispatch/layers/general_check.c ${refusals}
   FROM [[if (a->align == SATTN_ALIGN_ADDITIVE)
         tensors]] TO [[if (a->align == SATTN_ALIGN_ADDITIVE && a->v)
