@@ -63,8 +63,8 @@ sattn_dispatch_defect(layer_scratch_where_tensors_lie FILE dispatch/layers/layer
 sattn_dispatch_defect(layer_overflow_unseen FILE dispatch/layers/layer.c ${refusals}
   FROM [[if (!size.overflow && size.value <= PTRDIFF_MAX)]] TO [[if (size.value <= PTRDIFF_MAX)]])
 sattn_dispatch_defect(projection_of_one_run FILE dispatch/layers/layer.c ${layers}
-  FROM [[return batch <= 1 || rows == 1 || stride_b == sattn_layer_product(rows, stride_t);]]
-  TO [[return batch <= 1 || rows == 1 || stride_b <= sattn_layer_product(rows, stride_t);]])
+  FROM [[(batch <= 1 || rows == 1 || stride_b == sattn_layer_product(rows, stride_t));]]
+  TO [[(batch <= 1 || rows == 1 || stride_b <= sattn_layer_product(rows, stride_t));]])
 sattn_dispatch_defect(projection_of_the_first_entry FILE dispatch/layers/layer.c ${bits}
   FROM [[const int64_t y_at = call > 0 ? call * projection->y_step : 0;]]
   TO [[const int64_t y_at = call > 1 ? call * projection->y_step : 0;]])
