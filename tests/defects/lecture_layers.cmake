@@ -54,6 +54,10 @@ sattn_dispatch_defect(general_v_not_looked_at FILE dispatch/layers/general_check
         tensors]])
 sattn_dispatch_defect(general_weights_overlap FILE dispatch/layers/general_check.c ${refusals}
   FROM [[if (plan->maps_inputs || plan->sums_rows)]] TO [[if (plan->sums_rows)]])
+sattn_dispatch_defect(general_sums_of_one_query FILE dispatch/layers/general.c ${layers}
+  FROM [[.scores_in_stride_t = a->n_q == 1 ? a->q.stride_b : a->q.stride_t};]] TO [[.scores_in_stride_t = a->n_q == 1 ? 0 : a->q.stride_t};]])
+sattn_dispatch_defect(general_sums_of_one_entry FILE dispatch/layers/general.c ${layers}
+  FROM [[.n_q = is_one ? a->batch * a->n_q : a->n_q,]] TO [[.n_q = a->n_q,]])
 
 # ---- what layers share
 sattn_dispatch_defect(layer_key_splits_follow_threads FILE dispatch/layers/layer.c ${bits}
