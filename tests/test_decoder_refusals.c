@@ -120,8 +120,8 @@ static void test_greedy(void **state)
     (void)state;
     REFUSED(greedy, SATTN_ERR_ARGUMENT, "bos = 7", c.greedy.bos = 7);
     REFUSED(greedy, SATTN_ERR_ARGUMENT, "bos = -1", c.greedy.bos = -1);
-    REFUSED(greedy, SATTN_ERR_ARGUMENT, "eos = -2", c.greedy.eos = -2);
-    REFUSED(greedy, SATTN_ERR_ARGUMENT, "eos = 7", c.greedy.eos = 7);
+    REFUSED(greedy, SATTN_ERR_ARGUMENT, "eos = -1", (c.greedy.has_eos = true, c.greedy.eos = -1));
+    REFUSED(greedy, SATTN_ERR_ARGUMENT, "eos = 7", (c.greedy.has_eos = true, c.greedy.eos = 7));
     REFUSED(greedy, SATTN_ERR_ARGUMENT, "max_steps = 0", c.greedy.max_steps = 0);
     REFUSED(greedy, SATTN_ERR_ARGUMENT, "tokens is NULL", c.greedy.tokens = NULL);
     REFUSED(greedy, SATTN_ERR_ARGUMENT, "n_steps is NULL", c.greedy.n_steps = NULL);

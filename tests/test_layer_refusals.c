@@ -96,7 +96,17 @@ static void use_weights(call *c)
 static void use_bilinear(call *c)
 {
     c->general.align = SATTN_ALIGN_BILINEAR;
+    c->general.w_q = (sattn_linear_weights){0};
     c->general.w_x = weights_of(c->w[1], D_Q, D_X);
+    c->general.v = NULL;
+}
+
+static void use_dot(call *c)
+{
+    use_bilinear(c);
+    c->general.align = SATTN_ALIGN_DOT;
+    c->general.w_x = (sattn_linear_weights){0};
+    c->general.d_x = D_Q;
 }
 
 typedef sattn_status layer_fn(const call *c);
@@ -203,6 +213,11 @@ static void test_alignment(void **state)
             c.general.w_x.n_out = 3);
     REFUSED(general, SATTN_ERR_ARGUMENT, "w_q.n_out = 0", c.general.w_q.n_out = 0);
     REFUSED(general, SATTN_ERR_ARGUMENT, "v is NULL", c.general.v = NULL);
+    REFUSED(general, SATTN_ERR_ARGUMENT, "w_q is set", (use_bilinear(&c), c.general.w_q.n_in = 6));
+    REFUSED(general, SATTN_ERR_ARGUMENT, "v is set", (use_bilinear(&c), c.general.v = c.v));
+    REFUSED(general, SATTN_ERR_ARGUMENT, "w_q is set", (use_dot(&c), c.general.w_q.bias = c.v));
+    REFUSED(general, SATTN_ERR_ARGUMENT, "w_x is set", (use_dot(&c), c.general.w_x.w.data = c.v));
+    REFUSED(general, SATTN_ERR_ARGUMENT, "v is set", (use_dot(&c), c.general.v = c.v));
 }
 
 static void test_maps(void **state)
@@ -260,6 +275,10 @@ static void test_options(void **state)
         REFUSED(runs[run], SATTN_ERR_ARGUMENT, "options.threads = -1", c.options.threads = -1);
         REFUSED(runs[run], SATTN_ERR_UNSUPPORTED, "options.plan = \"fused\": weights is set",
                 (use_weights(&c), c.options.plan = "fused"));
+        REFUSED(runs[run], SATTN_ERR_UNSUPPORTED, "options.key_splits = 2: weights is set",
+                (use_weights(&c), c.options.key_splits = 2));
+        REFUSED(runs[run], SATTN_ERR_UNSUPPORTED, "options.key_splits = 2: options.plan asks for",
+                (c.options.key_splits = 2, c.options.plan = "chain"));
         REFUSED(runs[run], SATTN_ERR_KERNEL, "sattn_linear_f32_mmx",
                 c.options.kernels = "sattn_linear_f32_mmx");
         REFUSED(runs[run], SATTN_ERR_WORKSPACE, "workspace_size = 64",
@@ -280,7 +299,15 @@ static void test_options(void **state)
                      SATTN_ERR_ARGUMENT);
     assert_int_equal(sattn_attention_layer_workspace_size(&c.layer, NULL, NULL),
                      SATTN_ERR_ARGUMENT);
+    assert_int_equal(sattn_general_attention_workspace_size(NULL, NULL, &size), SATTN_ERR_ARGUMENT);
+    assert_int_equal(size, 0);
+    size = 1;
+    assert_int_equal(sattn_attention_layer_workspace_size(NULL, NULL, &size), SATTN_ERR_ARGUMENT);
+    assert_int_equal(size, 0);
+    size = 1;
     assert_int_equal(sattn_self_attention_workspace_size(NULL, NULL, &size), SATTN_ERR_ARGUMENT);
+    assert_int_equal(size, 0);
+    size = 1;
     c.self.n_heads = 0;
     assert_int_equal(sattn_self_attention_workspace_size(&c.self, NULL, &size), SATTN_ERR_ARGUMENT);
     assert_int_equal(size, 0);

@@ -31,6 +31,12 @@ static void run_general(layer_call *call, sattn_align_kind align, int64_t n_q)
     size_t size;
     if (is_bilinear)
         a.w_x.bias = NULL;
+    if (!is_additive) {
+        a.w_q = (sattn_linear_weights){0};
+        a.v = NULL;
+    }
+    if (!is_additive && !is_bilinear)
+        a.w_x = (sattn_linear_weights){0};
     if (is_additive)
         layer_pack(call, &a.w_q, call->batch * n_q);
     if (is_additive || is_bilinear)
@@ -162,7 +168,6 @@ static void run_decoder(layer_call *call, sattn_cell_kind cell)
                                           .context = layer_output_row(call, D),
                                           .logits = layer_output_row(call, N_VOCAB)};
     const sattn_greedy_args greedy = {.bos = 3,
-                                      .eos = -1,
                                       .max_steps = STEPS,
                                       .start = before,
                                       .tokens = tokens,
