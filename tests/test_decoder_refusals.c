@@ -124,13 +124,14 @@ static void test_create_packed(void **state)
     (void)state;
     size_t count;
     const sattn_kernel *const rows = sattn_registry(&count);
+    static const float zeros[N_HIDDEN * N_ALIGN];
+    sattn_linear_weights turned = weights_of(zeros, N_HIDDEN, N_ALIGN);
     NOT_MADE(SATTN_ERR_ARGUMENT, "w_out.packed: its tag", c.args.w_out.packed = workspace);
     NOT_MADE(SATTN_ERR_ARGUMENT, "w_out.packed = 0x", c.args.w_out.packed = packed + 4);
+    pack(&turned, BATCH, NULL);
     NOT_MADE(SATTN_ERR_ARGUMENT,
              "w_state.packed: the weights packed are [4, 3]: expected [n_out, n_in] = [3, 4]",
-             (c.args.w_start = weights_of(c.w[6], N_HIDDEN, N_ALIGN),
-              pack(&c.args.w_start, BATCH, NULL), c.args.w_start = (sattn_linear_weights){0},
-              c.args.w_state.packed = packed));
+             c.args.w_state.packed = packed);
     for (size_t i = 0; i < count; ++i) {
         const sattn_options named = {.kernels = rows[i].name};
         if (rows[i].op == SATTN_OP_linear && rows[i].needs != 0 &&
