@@ -202,9 +202,10 @@ sattn_status sattn_additive_workspace_size(const sattn_alignment_args *args,
                                            const sattn_options *options, size_t *size)
 {
     sattn_alignment_plan plan;
-    if (!size)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
-    const sattn_status status = make(&plan, args, options);
-    *size = status == SATTN_OK ? sattn_alignment_plan_size(&plan) : 0;
+    sattn_status status = sattn_size_begin(size);
+    if (status == SATTN_OK)
+        status = make(&plan, args, options);
+    if (status == SATTN_OK)
+        *size = sattn_alignment_plan_size(&plan);
     return status;
 }

@@ -11,8 +11,6 @@
 
 #include <inttypes.h>
 
-typedef enum cell_kind { CELL_GRU, CELL_RNN } cell_kind;
-
 static const sattn_linear_names input_names = {.n_in = "input.n_in",
                                                .n_out = "input.n_out",
                                                .w = "input.w",
@@ -27,7 +25,7 @@ static const sattn_linear_names hidden_names = {.n_in = "hidden.n_in",
                                                 .packed = "hidden.packed"};
 
 typedef struct cell_plan {
-    cell_kind kind;
+    sattn_cell_kind kind;
     sattn_linear_plan input, hidden;
     const sattn_kernel *kernel; /* of gru, or tanh */
     int64_t n_rows, n_hidden;
@@ -36,16 +34,18 @@ typedef struct cell_plan {
     size_t size;
 } cell_plan;
 
-static sattn_status check_outputs(const char *name, int64_t n_out, cell_kind kind, int64_t n_hidden)
+static sattn_status check_outputs(const char *name, int64_t n_out, sattn_cell_kind kind,
+                                  int64_t n_hidden)
 {
-    const int64_t parts = kind == CELL_GRU ? SATTN_GRU_PARTS : 1;
+    const int64_t parts = kind == SATTN_CELL_GRU ? SATTN_GRU_PARTS : 1;
     if (n_out == parts * n_hidden)
         return SATTN_OK;
     return sattn_fail(SATTN_ERR_ARGUMENT, "%s = %" PRId64 ": expected %" PRId64 ", %s hidden.n_in",
-                      name, n_out, parts * n_hidden, kind == CELL_GRU ? "three times" : "as");
+                      name, n_out, parts * n_hidden, kind == SATTN_CELL_GRU ? "three times" : "as");
 }
 
-static sattn_status check_shape(cell_kind kind, const sattn_cell_weights *weights, int64_t n_rows)
+static sattn_status check_shape(sattn_cell_kind kind, const sattn_cell_weights *weights,
+                                int64_t n_rows)
 {
     sattn_status status = sattn_linear_check_shape(&weights->hidden, &hidden_names, n_rows);
     if (status == SATTN_OK)
@@ -60,7 +60,7 @@ static sattn_status check_shape(cell_kind kind, const sattn_cell_weights *weight
 /* Scratch of the maps, which run one after the other, then what they leave: of a GRU two. */
 static sattn_status lay_out(cell_plan *plan)
 {
-    const int64_t n_maps = plan->kind == CELL_GRU ? 2 : 1;
+    const int64_t n_maps = plan->kind == SATTN_CELL_GRU ? 2 : 1;
     const sattn_checked floats = sattn_checked_mul(sattn_checked_of(plan->n_rows),
                                                    sattn_checked_of(plan->hidden.weights->n_out));
     sattn_checked bytes = sattn_checked_mul(floats, sattn_checked_of(sizeof(float)));
@@ -80,7 +80,7 @@ static sattn_status lay_out(cell_plan *plan)
     return SATTN_OK;
 }
 
-static sattn_status make(cell_plan *plan, cell_kind kind, const sattn_cell_weights *weights,
+static sattn_status make(cell_plan *plan, sattn_cell_kind kind, const sattn_cell_weights *weights,
                          int64_t n_rows, const sattn_options *options)
 {
     sattn_overrides overrides;
@@ -105,8 +105,8 @@ static sattn_status make(cell_plan *plan, cell_kind kind, const sattn_cell_weigh
     plan->n_hidden = weights->hidden.n_in;
     plan->threads = sattn_threads_asked(options);
     const sattn_shape_class shape_class =
-        kind == CELL_GRU ? sattn_gate_class(n_rows, plan->n_hidden, options)
-                         : sattn_class_of_array(SATTN_OP_tanh, plan->n_hidden, 1);
+        kind == SATTN_CELL_GRU ? sattn_gate_class(n_rows, plan->n_hidden, options)
+                               : sattn_class_of_array(SATTN_OP_tanh, plan->n_hidden, 1);
     status = sattn_choose_apart(&shape_class, &overrides, &plan->kernel, &decision);
     return status == SATTN_OK ? lay_out(plan) : status;
 }
@@ -171,7 +171,7 @@ static void run_rnn(void *context, unsigned char *workspace)
     sattn_team_run(threads, plan->n_rows, run_tanh_row, run);
 }
 
-static sattn_status run_cell(cell_kind kind, const sattn_cell_weights *weights,
+static sattn_status run_cell(sattn_cell_kind kind, const sattn_cell_weights *weights,
                              const sattn_cell_rows *rows, const sattn_options *options)
 {
     enum { ROWS = 3, TENSORS = ROWS + 2 * SATTN_LINEAR_TENSORS };
@@ -200,40 +200,41 @@ static sattn_status run_cell(cell_kind kind, const sattn_cell_weights *weights,
     if (status != SATTN_OK)
         return status;
     cell_run run = {.plan = &plan, .rows = rows};
-    return sattn_with_workspace(&used, plan.size, kind == CELL_GRU ? run_gru : run_rnn, &run);
+    return sattn_with_workspace(&used, plan.size, kind == SATTN_CELL_GRU ? run_gru : run_rnn, &run);
 }
 
 sattn_status sattn_gru_cell(const sattn_cell_weights *weights, const sattn_cell_rows *rows,
                             const sattn_options *options)
 {
-    return run_cell(CELL_GRU, weights, rows, options);
+    return run_cell(SATTN_CELL_GRU, weights, rows, options);
 }
 
 sattn_status sattn_rnn_cell(const sattn_cell_weights *weights, const sattn_cell_rows *rows,
                             const sattn_options *options)
 {
-    return run_cell(CELL_RNN, weights, rows, options);
+    return run_cell(SATTN_CELL_RNN, weights, rows, options);
 }
 
-static sattn_status workspace_size(cell_kind kind, const sattn_cell_weights *weights,
+static sattn_status workspace_size(sattn_cell_kind kind, const sattn_cell_weights *weights,
                                    int64_t n_rows, const sattn_options *options, size_t *size)
 {
     cell_plan plan;
-    if (!size)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
-    const sattn_status status = make(&plan, kind, weights, n_rows, options);
-    *size = status == SATTN_OK ? plan.size : 0;
+    sattn_status status = sattn_size_begin(size);
+    if (status == SATTN_OK)
+        status = make(&plan, kind, weights, n_rows, options);
+    if (status == SATTN_OK)
+        *size = plan.size;
     return status;
 }
 
 sattn_status sattn_gru_cell_workspace_size(const sattn_cell_weights *weights, int64_t n_rows,
                                            const sattn_options *options, size_t *size)
 {
-    return workspace_size(CELL_GRU, weights, n_rows, options, size);
+    return workspace_size(SATTN_CELL_GRU, weights, n_rows, options, size);
 }
 
 sattn_status sattn_rnn_cell_workspace_size(const sattn_cell_weights *weights, int64_t n_rows,
                                            const sattn_options *options, size_t *size)
 {
-    return workspace_size(CELL_RNN, weights, n_rows, options, size);
+    return workspace_size(SATTN_CELL_RNN, weights, n_rows, options, size);
 }

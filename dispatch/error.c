@@ -40,6 +40,14 @@ const char *sattn_last_error(void)
     return last_error;
 }
 
+sattn_status sattn_size_begin(size_t *size)
+{
+    if (!size)
+        return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
+    *size = 0;
+    return SATTN_OK;
+}
+
 void sattn_make_printable(char *text)
 {
     for (; *text; ++text)

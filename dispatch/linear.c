@@ -236,9 +236,10 @@ sattn_status sattn_linear_workspace_size(const sattn_linear_weights *weights, in
                                          const sattn_options *options, size_t *size)
 {
     sattn_linear_plan plan;
-    if (!size)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
-    const sattn_status status = sattn_linear_plan_alone(&plan, weights, n_rows, options);
-    *size = status == SATTN_OK ? sattn_linear_plan_size(&plan) : 0;
+    sattn_status status = sattn_size_begin(size);
+    if (status == SATTN_OK)
+        status = sattn_linear_plan_alone(&plan, weights, n_rows, options);
+    if (status == SATTN_OK)
+        *size = sattn_linear_plan_size(&plan);
     return status;
 }

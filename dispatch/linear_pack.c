@@ -112,10 +112,8 @@ sattn_status sattn_linear_pack_size(const sattn_linear_weights *weights, int64_t
                                     const sattn_options *options, size_t *size)
 {
     const sattn_kernel *kernel;
-    if (!size)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
-    *size = 0;
-    return choose(weights, n_rows, options, &kernel, size);
+    const sattn_status status = sattn_size_begin(size);
+    return status == SATTN_OK ? choose(weights, n_rows, options, &kernel, size) : status;
 }
 
 static void write_tag(const sattn_linear_weights *weights, const sattn_kernel *kernel, void *packed)

@@ -124,9 +124,10 @@ sattn_status sattn_attention_ragged_workspace_size(const sattn_attention_args *a
                                                    const sattn_options *options, size_t *size)
 {
     sattn_ragged_plan p;
-    if (!size)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
-    const sattn_status status = sattn_ragged_plan_make(&p, args, ragged, options);
-    *size = status == SATTN_OK ? p.size : 0;
+    sattn_status status = sattn_size_begin(size);
+    if (status == SATTN_OK)
+        status = sattn_ragged_plan_make(&p, args, ragged, options);
+    if (status == SATTN_OK)
+        *size = p.size;
     return status;
 }

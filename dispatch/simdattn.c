@@ -33,10 +33,11 @@ sattn_status sattn_attention_workspace_size(const sattn_attention_args *args,
                                             const sattn_options *options, size_t *size)
 {
     sattn_plan plan;
-    if (!size)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
-    const sattn_status status = sattn_plan_make_attention(&plan, args, options);
-    *size = status == SATTN_OK ? plan.layout.size : 0;
+    sattn_status status = sattn_size_begin(size);
+    if (status == SATTN_OK)
+        status = sattn_plan_make_attention(&plan, args, options);
+    if (status == SATTN_OK)
+        *size = plan.layout.size;
     return status;
 }
 

@@ -11,7 +11,9 @@
  *       fprintf(stderr, "%s\n", sattn_last_error());
  *
  * Zero-initialise the structs: a field left at zero means "default" or "off". Fields are only ever
- * appended. Extents and strides are int64_t; strides are in elements, the innermost stride is 1.
+ * appended; structs that stand in others by value (sattn_view, sattn_mut_view, sattn_mask,
+ * sattn_linear_weights) or in arrays (sattn_candidate, sattn_kernel_info) get no new ones within a
+ * soname. Extents and strides are int64_t; strides are in elements, the innermost stride is 1.
  * Every refusal comes before anything is written, and sattn_last_error() then names the field, its
  * value and what was expected. All functions may be called from any thread at any time. */
 #ifndef SIMDATTN_H
@@ -70,7 +72,8 @@ typedef struct sattn_view {
     int64_t stride_b, stride_h, stride_t;
 } sattn_view;
 
-/* A tensor that is written; no two of its elements may share memory. */
+/* A tensor that is written; no two of its elements may share memory, nor, but where a field says
+ * so, may it share any with another tensor of the call. */
 typedef struct sattn_mut_view {
     void *data;
     sattn_dtype dtype;
@@ -167,7 +170,8 @@ typedef struct sattn_options {
     const sattn_profile *profile;
     void *workspace;       /* NULL: one allocation per call; else 64-byte aligned, of at least */
     size_t workspace_size; /* as many bytes as the call's .._workspace_size says */
-    /* The rest is for sattn_attention and sattn_attention_ragged alone. */
+    /* The rest is for attention, ragged batches and the layers made of it; in the last two
+     * key_splits of 0 is 1. */
     /* Ranges that the keys are cut into and merged from, which a row's last bits depend on. 0:
      * chosen, 1 unless there are fewer heads and blocks of rows than threads; with any other number
      * results are the same bits for every number of threads: a profile chooses as for one. A chain

@@ -12,7 +12,8 @@
  *
  * Everywhere n_k_valid is [batch], each in [0, n_k], or NULL for n_k. Inputs from there on have the
  * weight 0, and what they hold matters to no result, but for outputs that are theirs in a
- * self-attention. Bounds of the errors: docs/numerics.md. */
+ * self-attention; maps read them all the same, so that their memory must be there. Bounds of the
+ * errors: docs/numerics.md. */
 #ifndef SIMDATTN_LAYERS_H
 #define SIMDATTN_LAYERS_H
 
@@ -46,7 +47,8 @@ typedef struct sattn_general_attention_args {
     sattn_align_kind align;
     /* Bilinear: w_x is W [d_q, d_x], without a bias. In place it is applied to the queries where
      * they are fewer than the inputs, as (q^T W) x; packed always to the inputs.
-     * Additive: w_q is W [n_align, d_q] with b, w_x is U [n_align, d_x], v is [n_align]. */
+     * Additive: w_q is W [n_align, d_q] with b, w_x is U [n_align, d_x], v is [n_align].
+     * What the alignment does not have is left at zero. */
     sattn_linear_weights w_q, w_x;
     const float *v;
 } sattn_general_attention_args;
@@ -61,7 +63,7 @@ SATTN_API sattn_status sattn_general_attention_workspace_size(
 
 /* The attention layer with keys and values of their own:
  *
- *   K = X W_K^T    V = X W_V^T    A = softmax(Q K^T / sqrt(d_q))    Y = A V
+ *   K = X W_K^T + b_K    V = X W_V^T + b_V    A = softmax(Q K^T / sqrt(d_q))    Y = A V
  *
  * where d_q = w_k.n_out, d_x = w_k.n_in = w_v.n_in and d_v = w_v.n_out. Extents of 0 as above. */
 typedef struct sattn_attention_layer_args {
@@ -197,22 +199,23 @@ SATTN_API sattn_status sattn_decoder_step(const sattn_decoder *decoder,
                                           const sattn_decoder_step_args *args, void *workspace,
                                           size_t workspace_size);
 
-/* Greedy decoding: y_t = argmax z_t, of equals the first, from y_0 = bos on, until y_t = eos or
- * t = max_steps. Where a logit is NaN, which token follows is left open. A sequence of the batch
- * that ends before others does not change them; of its rows from its end on, tokens are eos, and
- * what else is returned means nothing. */
+/* Greedy decoding: y_t = argmax z_t, of equals the first, from y_0 = bos on, until t = max_steps
+ * or, with an eos, y_t = eos. Where a logit is NaN, which token follows is left open. A sequence of
+ * the batch that ends before others does not change them; of its rows from its end on, tokens are
+ * eos, and what else is returned means nothing and, once all have ended, is not written. */
 typedef struct sattn_greedy_args {
     int64_t bos;             /* in [0, n_vocab) */
-    int64_t eos;             /* the same, or -1: none */
+    bool has_eos;            /* false: no token ends a sequence */
+    int64_t eos;             /* in [0, n_vocab) */
     int64_t max_steps;       /* 1 or more */
     sattn_view start;        /* s_0, [batch, n_hidden]; only stride_t counts */
     int64_t *tokens;         /* [batch, max_steps], dense */
     int64_t *n_steps;        /* [batch], the eos counted */
     sattn_mut_view weights;  /* a, [batch, max_steps, n_k]; data NULL: not returned. Over a feature
                                 grid these are its attention maps [.., rows, columns]. */
-    sattn_mut_view contexts; /* [batch, max_steps, n_enc], optional as well */
+    sattn_mut_view contexts; /* [batch, max_steps, n_enc], optional as well, and so are */
     sattn_mut_view states;   /* [batch, max_steps, n_hidden] */
-    sattn_mut_view logits;   /* [batch, max_steps, n_vocab] */
+    sattn_mut_view logits;   /* and [batch, max_steps, n_vocab] */
 } sattn_greedy_args;
 
 SATTN_API sattn_status sattn_decode_greedy(const sattn_decoder *decoder,

@@ -29,4 +29,13 @@ if(SATTN_CMOCKA_LIBRARY)
   target_link_libraries(test_layer_bits PRIVATE sattn_layer_support sattn_test_support simdattn_static
                         sattn_verify ${SATTN_CMOCKA_LIBRARY} m)
   sattn_test(layer_bits COMMAND test_layer_bits ONE_CPU LABELS library)
+  if(SATTN_PROFILES)
+    sattn_test_program(test_layer_profile test_layer_profile.c support/profile_text.c)
+    target_link_libraries(test_layer_profile PRIVATE ${SATTN_CMOCKA_LIBRARY})
+    sattn_test(layer_profile COMMAND test_layer_profile ONE_CPU LABELS library)
+  endif()
+  sattn_test_program(test_decoder_threads test_decoder_threads.c)
+  target_link_libraries(test_decoder_threads PRIVATE sattn_test_support simdattn_static sattn_verify
+                        ${SATTN_CMOCKA_LIBRARY} m)
+  sattn_test(decoder_threads COMMAND test_decoder_threads ONE_CPU LABELS library)
 endif()

@@ -102,6 +102,7 @@ static bool decode(const calls *k, outputs *got)
                                                    k->workspace_size)))
         return false;
     const sattn_greedy_args args = {.bos = LECTURE_BOS,
+                                    .has_eos = true,
                                     .eos = LECTURE_EOS,
                                     .max_steps = LECTURE_MAX_STEPS,
                                     .start = {.data = got->start},

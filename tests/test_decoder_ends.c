@@ -19,7 +19,8 @@ static void test_ends(void **state)
         assert_int_equal(sattn_decoder_create(&c.decoder, &c.args, NULL), SATTN_OK);
         assert_int_equal(prepare(&c), SATTN_OK);
         for (int eos = -1; eos < N_VOCAB; ++eos) {
-            c.greedy.eos = eos;
+            c.greedy.has_eos = eos >= 0;
+            c.greedy.eos = eos >= 0 ? eos : winner;
             c.greedy.bos = winner > 0 && eos > 0 ? eos : 1;
             assert_int_equal(greedy(&c), SATTN_OK);
             for (int b = 0; b < BATCH; ++b) {
@@ -57,9 +58,10 @@ static void test_ends_apart(void **state)
         fill_at_random(c.table, &bits, 2.0f);
         assert_int_equal(sattn_decoder_create(&c.decoder, &c.args, NULL), SATTN_OK);
         assert_int_equal(prepare(&c), SATTN_OK);
-        c.greedy.eos = -1;
+        c.greedy.has_eos = false;
         assert_int_equal(greedy(&c), SATTN_OK);
         memcpy(all, c.tokens, sizeof all);
+        c.greedy.has_eos = true;
         for (c.greedy.eos = 0; c.greedy.eos < N_VOCAB; ++c.greedy.eos) {
             assert_int_equal(greedy(&c), SATTN_OK);
             n_apart += c.n_steps[0] != c.n_steps[1];

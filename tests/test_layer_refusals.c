@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 enum { BATCH = 2, N_Q = 3, N_K = 5, D_Q = 6, D_X = 8, D_V = 4, N_ALIGN = 7, HEADS = 2 };
-enum { FLOATS = 256, WORKSPACE = 1 << 20 };
+enum { FLOATS = 256, WORKSPACE = 1 << 20, PACK = 1 << 16 };
 
 /* One legal call of each layer. */
 typedef struct call {
@@ -24,7 +24,7 @@ typedef struct call {
     sattn_options options;
 } call;
 
-static _Alignas(64) unsigned char workspace[WORKSPACE];
+static _Alignas(64) unsigned char workspace[WORKSPACE], packed[PACK];
 
 static sattn_linear_weights weights_of(const float *w, int64_t n_out, int64_t n_in)
 {
@@ -96,7 +96,28 @@ static void use_weights(call *c)
 static void use_bilinear(call *c)
 {
     c->general.align = SATTN_ALIGN_BILINEAR;
+    c->general.w_q = (sattn_linear_weights){0};
     c->general.w_x = weights_of(c->w[1], D_Q, D_X);
+    c->general.v = NULL;
+}
+
+static void use_dot(call *c)
+{
+    use_bilinear(c);
+    c->general.align = SATTN_ALIGN_DOT;
+    c->general.w_x = (sattn_linear_weights){0};
+    c->general.d_x = D_Q;
+}
+
+/* Packs a map's weights; returns the last float of the pack. */
+static float *pack(sattn_linear_weights *w)
+{
+    size_t size;
+    assert_int_equal(sattn_linear_pack_size(w, BATCH * N_K, NULL, &size), SATTN_OK);
+    assert_in_range(size, 1, PACK / 2);
+    assert_int_equal(sattn_linear_pack(w, BATCH * N_K, NULL, packed, size), SATTN_OK);
+    w->packed = packed;
+    return (float *)(void *)(packed + size) - 1;
 }
 
 typedef sattn_status layer_fn(const call *c);
@@ -203,6 +224,11 @@ static void test_alignment(void **state)
             c.general.w_x.n_out = 3);
     REFUSED(general, SATTN_ERR_ARGUMENT, "w_q.n_out = 0", c.general.w_q.n_out = 0);
     REFUSED(general, SATTN_ERR_ARGUMENT, "v is NULL", c.general.v = NULL);
+    REFUSED(general, SATTN_ERR_ARGUMENT, "w_q is set", (use_bilinear(&c), c.general.w_q.n_in = 6));
+    REFUSED(general, SATTN_ERR_ARGUMENT, "v is set", (use_bilinear(&c), c.general.v = c.v));
+    REFUSED(general, SATTN_ERR_ARGUMENT, "w_q is set", (use_dot(&c), c.general.w_q.bias = c.v));
+    REFUSED(general, SATTN_ERR_ARGUMENT, "w_x is set", (use_dot(&c), c.general.w_x.w.data = c.v));
+    REFUSED(general, SATTN_ERR_ARGUMENT, "v is set", (use_dot(&c), c.general.v = c.v));
 }
 
 static void test_maps(void **state)
@@ -251,6 +277,26 @@ static void test_tensors(void **state)
     REFUSED(self, SATTN_ERR_OVERLAP, "y.data overlaps w_o.w.data", c.self.y.data = c.w[3]);
 }
 
+/* Outputs on the end of a pack, and a workspace on one. */
+static void test_packed_memory(void **state)
+{
+    (void)state;
+    REFUSED(general, SATTN_ERR_OVERLAP, "y.data overlaps w_q.packed",
+            c.general.y.data = pack(&c.general.w_q));
+    REFUSED(general, SATTN_ERR_OVERLAP, "y.data overlaps w_x.packed",
+            c.general.y.data = pack(&c.general.w_x));
+    REFUSED(general, SATTN_ERR_OVERLAP, "y.data overlaps w_x.packed",
+            (use_bilinear(&c), c.general.y.data = pack(&c.general.w_x)));
+    REFUSED(layer, SATTN_ERR_OVERLAP, "y.data overlaps w_v.packed",
+            c.layer.y.data = pack(&c.layer.w_v));
+    REFUSED(self, SATTN_ERR_OVERLAP, "y.data overlaps w_q.packed",
+            c.self.y.data = pack(&c.self.w_q));
+    REFUSED(self, SATTN_ERR_OVERLAP, "y.data overlaps w_o.packed",
+            c.self.y.data = pack(&c.self.w_o));
+    REFUSED(self, SATTN_ERR_OVERLAP, "workspace overlaps w_k.packed",
+            (pack(&c.self.w_k), c.options.workspace = packed, c.options.workspace_size = PACK));
+}
+
 static void test_options(void **state)
 {
     (void)state;
@@ -260,6 +306,10 @@ static void test_options(void **state)
         REFUSED(runs[run], SATTN_ERR_ARGUMENT, "options.threads = -1", c.options.threads = -1);
         REFUSED(runs[run], SATTN_ERR_UNSUPPORTED, "options.plan = \"fused\": weights is set",
                 (use_weights(&c), c.options.plan = "fused"));
+        REFUSED(runs[run], SATTN_ERR_UNSUPPORTED, "options.key_splits = 2: weights is set",
+                (use_weights(&c), c.options.key_splits = 2));
+        REFUSED(runs[run], SATTN_ERR_UNSUPPORTED, "options.key_splits = 2: options.plan asks for",
+                (c.options.key_splits = 2, c.options.plan = "chain"));
         REFUSED(runs[run], SATTN_ERR_KERNEL, "sattn_linear_f32_mmx",
                 c.options.kernels = "sattn_linear_f32_mmx");
         REFUSED(runs[run], SATTN_ERR_WORKSPACE, "workspace_size = 64",
@@ -280,7 +330,15 @@ static void test_options(void **state)
                      SATTN_ERR_ARGUMENT);
     assert_int_equal(sattn_attention_layer_workspace_size(&c.layer, NULL, NULL),
                      SATTN_ERR_ARGUMENT);
+    assert_int_equal(sattn_general_attention_workspace_size(NULL, NULL, &size), SATTN_ERR_ARGUMENT);
+    assert_int_equal(size, 0);
+    size = 1;
+    assert_int_equal(sattn_attention_layer_workspace_size(NULL, NULL, &size), SATTN_ERR_ARGUMENT);
+    assert_int_equal(size, 0);
+    size = 1;
     assert_int_equal(sattn_self_attention_workspace_size(NULL, NULL, &size), SATTN_ERR_ARGUMENT);
+    assert_int_equal(size, 0);
+    size = 1;
     c.self.n_heads = 0;
     assert_int_equal(sattn_self_attention_workspace_size(&c.self, NULL, &size), SATTN_ERR_ARGUMENT);
     assert_int_equal(size, 0);
@@ -321,10 +379,10 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_legal_calls), cmocka_unit_test(test_extents),
-        cmocka_unit_test(test_alignment),   cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_tensors),     cmocka_unit_test(test_options),
-        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_legal_calls),   cmocka_unit_test(test_extents),
+        cmocka_unit_test(test_alignment),     cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_tensors),       cmocka_unit_test(test_options),
+        cmocka_unit_test(test_packed_memory), cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,22 @@ static sattn_general_attention_args general_args(const lecture_case *c)
     return a;
 }
 
+/* The queries as entries of a batch, all with the same inputs, which is the same to each. */
+static void compare_apart(lecture_test *test, const lecture_case *c,
+                          const sattn_general_attention_args *a, const bounded_attention *want)
+{
+    sattn_general_attention_args apart = *a;
+    float *const y = floats(a->n_q * a->d_x);
+    apart.batch = a->n_q;
+    apart.n_q = 1;
+    apart.q.stride_b = a->q.stride_t;
+    apart.y = (sattn_mut_view){.data = y, .stride_b = a->d_x};
+    apart.weights.data = NULL;
+    if (lecture_succeeds(test, c, sattn_general_attention(&apart, &test->options)))
+        lecture_compare(test, c, "y", &want->outputs, y);
+    free(y);
+}
+
 static void compare_general(lecture_test *test, const lecture_case *c,
                             sattn_general_attention_args *a)
 {
@@ -91,6 +107,8 @@ static void compare_general(lecture_test *test, const lecture_case *c,
     }
     lecture_compare(test, c, "attention", &want.weights, weights);
     expect_same(test, c, "weights", weights, weights + n_weights, n_weights);
+    if (a->n_q < a->n_k) /* else W may go to the other side */
+        compare_apart(test, c, a, &want);
     free(y);
     free(weights);
 }

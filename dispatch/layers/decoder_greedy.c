@@ -15,23 +15,21 @@ typedef struct greedy_run {
 
 /* ---- checks */
 
-static sattn_status check_token(const sattn_decoder *decoder, const char *name, int64_t token,
-                                int64_t least)
+static sattn_status check_token(const sattn_decoder *decoder, const char *name, int64_t token)
 {
-    if (token >= least && token < decoder->n_vocab)
+    if (token >= 0 && token < decoder->n_vocab)
         return SATTN_OK;
-    return sattn_fail(SATTN_ERR_ARGUMENT,
-                      "%s = %" PRId64 ": expected %" PRId64 " to n_vocab - 1 = %" PRId64, name,
-                      token, least, decoder->n_vocab - 1);
+    return sattn_fail(SATTN_ERR_ARGUMENT, "%s = %" PRId64 ": expected 0 to n_vocab - 1 = %" PRId64,
+                      name, token, decoder->n_vocab - 1);
 }
 
 static sattn_status check_values(const sattn_decoder *decoder, const sattn_greedy_args *a)
 {
     sattn_status status = sattn_extent_check("max_steps", a->max_steps, 1);
     if (status == SATTN_OK)
-        status = check_token(decoder, "bos", a->bos, 0);
-    if (status == SATTN_OK)
-        status = check_token(decoder, "eos", a->eos, -1);
+        status = check_token(decoder, "bos", a->bos);
+    if (status == SATTN_OK && a->has_eos)
+        status = check_token(decoder, "eos", a->eos);
     if (status == SATTN_OK && !decoder->args.embedding.data)
         status = sattn_fail(SATTN_ERR_ARGUMENT,
                             "embedding.data is NULL: this decoder was made without an embedding");
@@ -77,6 +75,11 @@ static sattn_mut_view of_step(const sattn_mut_view *all, int64_t step)
         .stride_t = all->stride_b};
 }
 
+static bool ends(const sattn_greedy_args *a, int64_t token)
+{
+    return a->has_eos && token == a->eos;
+}
+
 static int64_t largest(const float *logits, int64_t n)
 {
     int64_t best = 0;
@@ -95,12 +98,12 @@ static bool take_tokens(const greedy_run *run, int64_t step, const sattn_mut_vie
     bool is_open = false;
     for (int64_t b = 0; b < run->decoder->args.batch; ++b) {
         const float *const row = (const float *)logits->data + (b > 0 ? b * logits->stride_t : 0);
-        if (step == 0 || tokens[b] != a->eos) {
+        if (step == 0 || !ends(a, tokens[b])) {
             tokens[b] = largest(row, run->decoder->n_vocab);
             a->tokens[b * a->max_steps + step] = tokens[b];
             a->n_steps[b] = step + 1;
         }
-        is_open = is_open || tokens[b] != a->eos;
+        is_open = is_open || !ends(a, tokens[b]);
     }
     return is_open;
 }

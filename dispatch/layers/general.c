@@ -28,22 +28,24 @@ static sattn_view inputs_of(const sattn_general_plan *plan, unsigned char *works
                : a->x;
 }
 
-/* q^T W: for each query the sum of the rows of W, its features being their weights. */
+/* q^T W: for each query the sum of the rows of W, its features being their weights. A batch entry
+ * reads all of W, so that queries of all entries are one where they can be. */
 static sattn_attention_args row_sums_of(const sattn_general_plan *plan, unsigned char *workspace)
 {
     const sattn_general_attention_args *const a = plan->args;
+    const bool is_one = sattn_is_one_run(a->batch, a->n_q, a->q.stride_b, a->q.stride_t);
     return (sattn_attention_args){
-        .batch = a->batch,
+        .batch = is_one ? 1 : a->batch,
         .n_q_heads = 1,
         .n_kv_heads = 1,
-        .n_q = a->n_q,
+        .n_q = is_one ? a->batch * a->n_q : a->n_q,
         .n_k = a->d_q,
         .d_v = a->d_x,
         .v = {.data = a->w_x.w.data, .stride_t = a->w_x.w.stride_t},
         .o = sattn_dense_written(sattn_room_at(workspace, plan->queries_at), a->n_q, a->d_x),
         .scores_in = a->q.data,
         .scores_in_stride_b = a->q.stride_b,
-        .scores_in_stride_t = a->q.stride_t};
+        .scores_in_stride_t = a->n_q == 1 ? a->q.stride_b : a->q.stride_t};
 }
 
 static sattn_attention_args attention_of(const sattn_general_plan *plan, unsigned char *workspace)
@@ -113,9 +115,9 @@ static sattn_status plan_queries(sattn_general_plan *plan, sattn_room *room,
     const sattn_general_attention_args *const a = plan->args;
     sattn_status status = SATTN_OK;
     if (plan->sums_rows) {
-        const sattn_attention_args sums = row_sums_of(plan, NULL);
         plan->queries_at =
             sattn_room_take(room, sattn_layer_product(a->batch, a->n_q), a->d_x, sizeof(float));
+        const sattn_attention_args sums = row_sums_of(plan, NULL);
         status = sattn_room_check(room);
         if (status == SATTN_OK)
             status = sattn_plan_make(&plan->row_sums, SATTN_COMPUTE_AV, &sums, options);
@@ -191,7 +193,8 @@ static sattn_status make(sattn_general_plan *plan, const sattn_general_attention
         status = sattn_overrides_get(options, &overrides);
     if (status != SATTN_OK)
         return status;
-    *plan = (sattn_general_plan){.args = args};
+    plan->args = args;
+    plan->queries_at = plan->inputs_at = plan->scores_at = 0;
     plan->maps_queries = args->align == SATTN_ALIGN_ADDITIVE;
     plan->sums_rows = args->align == SATTN_ALIGN_BILINEAR && !args->w_x.packed &&
                       args->n_q < args->n_k; /* the cheaper side */
@@ -249,9 +252,10 @@ sattn_status sattn_general_attention_workspace_size(const sattn_general_attentio
                                                     const sattn_options *options, size_t *size)
 {
     sattn_general_plan plan;
-    if (!size)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
-    const sattn_status status = make(&plan, args, options);
-    *size = status == SATTN_OK ? plan.size : 0;
+    sattn_status status = sattn_size_begin(size);
+    if (status == SATTN_OK)
+        status = make(&plan, args, options);
+    if (status == SATTN_OK)
+        *size = plan.size;
     return status;
 }

@@ -27,9 +27,6 @@ static sattn_status check_extents(const sattn_general_attention_args *a)
 
 static sattn_status check_bilinear(const sattn_general_attention_args *a)
 {
-    if (a->w_x.bias)
-        return sattn_fail(SATTN_ERR_ARGUMENT,
-                          "w_x.bias is set: expected NULL, a bilinear alignment has none");
     sattn_status status = sattn_linear_check_shape(&a->w_x, &sattn_general_names_x, a->n_k);
     if (status == SATTN_OK)
         status = sattn_layer_check_equal("w_x.n_out", a->w_x.n_out, "d_q", a->d_q);
@@ -67,6 +64,31 @@ static sattn_status check_alignment(const sattn_general_attention_args *a)
     }
 }
 
+static bool is_set(const sattn_linear_weights *w)
+{
+    return w->n_in != 0 || w->n_out != 0 || w->w.data || w->bias || w->packed;
+}
+
+/* Refuses what the alignment would not look at: more likely than not another was meant. */
+static sattn_status check_unused(const sattn_general_attention_args *a)
+{
+    const bool is_additive = a->align == SATTN_ALIGN_ADDITIVE,
+               is_bilinear = a->align == SATTN_ALIGN_BILINEAR;
+    const struct {
+        const char *name;
+        bool is_set;
+    } fields[] = {{"w_q", !is_additive && is_set(&a->w_q)},
+                  {"w_x", !is_additive && !is_bilinear && is_set(&a->w_x)},
+                  {"w_x.bias", is_bilinear && a->w_x.bias},
+                  {"v", !is_additive && a->v}};
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i)
+        if (fields[i].is_set)
+            return sattn_fail(SATTN_ERR_ARGUMENT,
+                              "%s is set: expected it left at zero, this alignment has none",
+                              fields[i].name);
+    return SATTN_OK;
+}
+
 /* All but the weights of maps. */
 static int tensors_of(const sattn_general_attention_args *a, sattn_tensor tensors[TENSORS])
 {
@@ -90,6 +112,8 @@ sattn_status sattn_general_check_shape(const sattn_general_attention_args *a)
     sattn_status status = check_extents(a);
     if (status == SATTN_OK)
         status = check_alignment(a);
+    if (status == SATTN_OK)
+        status = check_unused(a);
     return status == SATTN_OK ? sattn_tensors_check_shapes(tensors, tensors_of(a, tensors))
                               : status;
 }

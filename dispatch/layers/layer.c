@@ -69,12 +69,21 @@ sattn_options sattn_layer_options(const sattn_options *options)
 sattn_status sattn_layer_check_options(const sattn_options *options, const sattn_mut_view *weights)
 {
     const sattn_status status = sattn_options_check(options);
-    if (status != SATTN_OK || !weights->data || !options || !options->plan ||
-        strcmp(options->plan, "fused") != 0)
+    if (status != SATTN_OK || !options)
         return status;
-    return sattn_fail(SATTN_ERR_UNSUPPORTED,
-                      "options.plan = \"fused\": weights is set, which only a chain returns; "
-                      "expected \"chain\" or NULL");
+    const bool is_fused = options->plan && strcmp(options->plan, "fused") == 0,
+               is_chain = options->plan && strcmp(options->plan, "chain") == 0;
+    if (weights->data && is_fused)
+        return sattn_fail(SATTN_ERR_UNSUPPORTED,
+                          "options.plan = \"fused\": weights is set, which only a chain returns; "
+                          "expected \"chain\" or NULL");
+    if ((weights->data || is_chain) && options->key_splits > 1)
+        return sattn_fail(SATTN_ERR_UNSUPPORTED,
+                          "options.key_splits = %d: %s a chain, which does not cut its keys; "
+                          "expected 0 or 1",
+                          options->key_splits,
+                          weights->data ? "weights is set, which takes" : "options.plan asks for");
+    return SATTN_OK;
 }
 
 void sattn_copy_rows(float *to, int64_t to_stride, const float *from, int64_t from_stride,
@@ -98,10 +107,10 @@ sattn_status sattn_layer_check_equal(const char *name, int64_t value, const char
 
 #define ROWS_MAX ((int64_t)1 << 40) /* of one call, as sattn_extent_check has it */
 
-/* Rows of all batch entries lie at one distance from each other. */
-static bool is_one_run(int64_t batch, int64_t rows, int64_t stride_b, int64_t stride_t)
+bool sattn_is_one_run(int64_t batch, int64_t rows, int64_t stride_b, int64_t stride_t)
 {
-    return batch <= 1 || rows == 1 || stride_b == sattn_layer_product(rows, stride_t);
+    return sattn_layer_product(batch, rows) <= ROWS_MAX &&
+           (batch <= 1 || rows == 1 || stride_b == sattn_layer_product(rows, stride_t));
 }
 
 sattn_status sattn_projection_make(sattn_projection *projection,
@@ -110,15 +119,14 @@ sattn_status sattn_projection_make(sattn_projection *projection,
                                    const sattn_view *x, const sattn_mut_view *y,
                                    const sattn_overrides *overrides, const sattn_options *options)
 {
-    const int64_t all = sattn_layer_product(batch, rows);
-    const bool is_one = is_one_run(batch, rows, x->stride_b, x->stride_t) &&
-                        is_one_run(batch, rows, y->stride_b, y->stride_t) && all <= ROWS_MAX;
+    const bool is_one = sattn_is_one_run(batch, rows, x->stride_b, x->stride_t) &&
+                        sattn_is_one_run(batch, rows, y->stride_b, y->stride_t);
     projection->n_calls = is_one ? 1 : batch;
     projection->x_step = x->stride_b;
     projection->y_step = y->stride_b;
     projection->x_stride = rows == 1 ? x->stride_b : x->stride_t;
     projection->y_stride = rows == 1 ? y->stride_b : y->stride_t;
-    return sattn_linear_plan_make(&projection->linear, weights, names, is_one ? all : rows,
+    return sattn_linear_plan_make(&projection->linear, weights, names, is_one ? batch * rows : rows,
                                   overrides, options);
 }
 

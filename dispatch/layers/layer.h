@@ -62,6 +62,10 @@ void sattn_copy_rows(float *to, int64_t to_stride, const float *from, int64_t fr
 sattn_status sattn_layer_check_equal(const char *name, int64_t value, const char *other,
                                      int64_t expected);
 
+/* Whether [batch, rows, ..] is as good as one entry of batch * rows rows: all lie at one distance
+ * from each other, and they are no more than an extent may be. */
+bool sattn_is_one_run(int64_t batch, int64_t rows, int64_t stride_b, int64_t stride_t);
+
 /* ---- a linear map of [batch, rows, n_in] to [batch, rows, n_out]: one call where the strides
  * allow it, else one for each batch entry */
 typedef struct sattn_projection {

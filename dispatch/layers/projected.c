@@ -210,7 +210,8 @@ static sattn_status make(projected_plan *plan, const sattn_projected *layer,
         status = sattn_overrides_get(options, &overrides);
     if (status != SATTN_OK)
         return status;
-    *plan = (projected_plan){.layer = layer, .has_offsets = layer->causal && layer->n_k_valid};
+    plan->layer = layer;
+    plan->has_offsets = layer->causal && layer->n_k_valid;
     for (int map = 0; status == SATTN_OK && map < SATTN_MAPS; ++map)
         status = plan_map(plan, (sattn_map)map, &room, &overrides, &inner);
     if (status == SATTN_OK && plan->has_offsets)
@@ -271,9 +272,8 @@ sattn_status sattn_projected_workspace_size(const sattn_projected *layer,
                                             const sattn_options *options, size_t *size)
 {
     projected_plan plan;
-    if (!size)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
     const sattn_status status = make(&plan, layer, options);
-    *size = status == SATTN_OK ? plan.size : 0;
+    if (status == SATTN_OK)
+        *size = plan.size;
     return status;
 }

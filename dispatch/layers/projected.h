@@ -22,7 +22,7 @@ typedef struct sattn_projected {
 } sattn_projected;
 
 /* Both do the whole of a call: all checks, in the order of docs/api.md, the plan and its run, or
- * the size of its workspace. */
+ * the size of its workspace, which is left alone where the call is refused. */
 sattn_status sattn_projected_run(const sattn_projected *layer, const sattn_options *options);
 sattn_status sattn_projected_workspace_size(const sattn_projected *layer,
                                             const sattn_options *options, size_t *size);

@@ -34,6 +34,9 @@ sattn_status sattn_self_attention(const sattn_self_attention_args *args,
 sattn_status sattn_self_attention_workspace_size(const sattn_self_attention_args *args,
                                                  const sattn_options *options, size_t *size)
 {
+    const sattn_status status = sattn_size_begin(size);
+    if (status != SATTN_OK)
+        return status;
     if (!args)
         return sattn_fail(SATTN_ERR_ARGUMENT, "args is NULL: expected arguments");
     const sattn_projected layer = layer_of(args);

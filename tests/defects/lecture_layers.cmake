@@ -37,13 +37,31 @@ sattn_dispatch_defect(general_room_for_one_sequence FILE dispatch/layers/general
 sattn_dispatch_defect(general_d_unequal FILE dispatch/layers/general_check.c ${refusals}
   FROM [[return sattn_layer_check_equal("d_x", a->d_x, "d_q", a->d_q);]] TO [[return SATTN_OK;]])
 sattn_dispatch_defect(general_bias_of_a_bilinear FILE dispatch/layers/general_check.c ${refusals}
-  FROM [[if (a->w_x.bias)]] TO [[if (a->w_x.bias && a->w_x.packed)]])
+  FROM [[is_bilinear && a->w_x.bias}]] TO [[false}]])
+sattn_dispatch_defect(general_fields_of_another_alignment FILE dispatch/layers/general_check.c ${refusals}
+  FROM [[status = check_unused(a);]] TO [[status = SATTN_OK;]])
+sattn_dispatch_defect(layer_kernels_of_several_threads FILE dispatch/choose.c COMMAND test_layer_profile
+  FROM [[return options && options->key_splits > 0 ? 1 : sattn_threads_asked(options);]] TO [[return sattn_threads_asked(options);]])
+sattn_dispatch_defect(layer_ranges_of_a_chain FILE dispatch/layers/layer.c ${refusals}
+  FROM [[if ((weights->data || is_chain) && options->key_splits > 1)]] TO [[if ((weights->data || (is_chain && is_fused)) && options->key_splits > 1)]])
+sattn_dispatch_defect(layer_ranges_with_weights FILE dispatch/layers/layer.c ${refusals}
+  FROM [[if ((weights->data || is_chain) && options->key_splits > 1)]] TO [[if (is_chain && options->key_splits > 1)]])
+sattn_dispatch_defect(layer_size_left_where_refused FILE dispatch/error.c ${refusals}
+  FROM [[    *size = 0;]] TO [[]])
 sattn_dispatch_defect(general_v_not_looked_at FILE dispatch/layers/general_check.c ${refusals}
   FROM [[if (a->align == SATTN_ALIGN_ADDITIVE)
         tensors]] TO [[if (a->align == SATTN_ALIGN_ADDITIVE && a->v)
         tensors]])
 sattn_dispatch_defect(general_weights_overlap FILE dispatch/layers/general_check.c ${refusals}
   FROM [[if (plan->maps_inputs || plan->sums_rows)]] TO [[if (plan->sums_rows)]])
+sattn_dispatch_defect(general_sums_of_one_query FILE dispatch/layers/general.c ${layers}
+  FROM [[.scores_in_stride_t = a->n_q == 1 ? a->q.stride_b : a->q.stride_t};]] TO [[.scores_in_stride_t = a->n_q == 1 ? 0 : a->q.stride_t};]])
+sattn_dispatch_defect(general_sums_of_one_entry FILE dispatch/layers/general.c ${layers}
+  FROM [[.n_q = is_one ? a->batch * a->n_q : a->n_q,]] TO [[.n_q = a->n_q,]])
+sattn_dispatch_defect(general_packed_queries_overlap FILE dispatch/layers/general_check.c ${refusals}
+  FROM [[plan->queries.linear.packed_size,]] TO [[0,]])
+sattn_dispatch_defect(general_packed_inputs_overlap FILE dispatch/layers/general_check.c ${refusals}
+  FROM [[plan->maps_inputs ? plan->inputs.linear.packed_size : 0,]] TO [[0,]])
 
 # ---- what layers share
 sattn_dispatch_defect(layer_key_splits_follow_threads FILE dispatch/layers/layer.c ${bits}
@@ -53,8 +71,8 @@ sattn_dispatch_defect(layer_scratch_where_tensors_lie FILE dispatch/layers/layer
 sattn_dispatch_defect(layer_overflow_unseen FILE dispatch/layers/layer.c ${refusals}
   FROM [[if (!size.overflow && size.value <= PTRDIFF_MAX)]] TO [[if (size.value <= PTRDIFF_MAX)]])
 sattn_dispatch_defect(projection_of_one_run FILE dispatch/layers/layer.c ${layers}
-  FROM [[return batch <= 1 || rows == 1 || stride_b == sattn_layer_product(rows, stride_t);]]
-  TO [[return batch <= 1 || rows == 1 || stride_b <= sattn_layer_product(rows, stride_t);]])
+  FROM [[(batch <= 1 || rows == 1 || stride_b == sattn_layer_product(rows, stride_t));]]
+  TO [[(batch <= 1 || rows == 1 || stride_b <= sattn_layer_product(rows, stride_t));]])
 sattn_dispatch_defect(projection_of_the_first_entry FILE dispatch/layers/layer.c ${bits}
   FROM [[const int64_t y_at = call > 0 ? call * projection->y_step : 0;]]
   TO [[const int64_t y_at = call > 1 ? call * projection->y_step : 0;]])
@@ -84,6 +102,8 @@ sattn_dispatch_defect(self_head_stride_unchecked FILE dispatch/layers/projected.
   FROM [[tensors[n].operand.heads = layer->n_heads;]] TO [[tensors[n].operand.heads = 1;]])
 sattn_dispatch_defect(self_values_of_other_inputs FILE dispatch/layers/projected.c ${refusals}
   FROM [[sattn_layer_check_equal("w_o.n_in", o->n_in, "w_v.n_out", v->n_out);]] TO [[SATTN_OK;]])
+sattn_dispatch_defect(self_packed_overlap FILE dispatch/layers/projected.c ${refusals}
+  FROM [[plan->maps[map].linear.packed_size,]] TO [[0,]])
 sattn_dispatch_defect(key_value_maps_swapped FILE dispatch/layers/attention_layer.c ${layers}
   FROM [[[SATTN_MAP_V] = &a->w_v}]] TO [[[SATTN_MAP_V] = &a->w_k}]])
 sattn_dispatch_defect(self_keys_are_queries FILE dispatch/layers/self_attention.c ${self}
@@ -123,13 +143,21 @@ sattn_dispatch_defect(decoder_maps_of_any_size FILE dispatch/layers/decoder_chec
   FROM [[if (pairs[i].counts)]] TO [[if (pairs[i].counts && i > 2)]])
 sattn_dispatch_defect(decoder_writes_on_keys FILE dispatch/layers/decoder_check.c ${decoder_refusals}
   FROM [[if (keys != SATTN_KEYS_UNUSED) {]] TO [[if (keys == SATTN_KEYS_WRITTEN) {]])
+sattn_dispatch_defect(decoder_packed_overlap FILE dispatch/layers/decoder_check.c ${decoder_refusals}
+  FROM [[decoder->maps[map].packed_size,]] TO [[0,]])
+sattn_dispatch_defect(decoder_workspace_not_looked_at FILE dispatch/layers/decoder_check.c ${decoder_refusals}
+  FROM [[sattn_tensors_check_data(tensors->list, n + decoder->n_weights, used);]]
+  TO [[sattn_tensors_check_data(tensors->list, n + decoder->n_weights,
+                                    used ? &(sattn_workspace){NULL, 0} : NULL);]])
 sattn_dispatch_defect(greedy_last_of_equals FILE dispatch/layers/decoder_greedy.c ${ends}
   FROM [[if (logits[i] > logits[best])]] TO [[if (logits[i] >= logits[best])]])
 sattn_dispatch_defect(greedy_bos_ends FILE dispatch/layers/decoder_greedy.c ${ends}
-  FROM [[if (step == 0 || tokens[b] != a->eos) {]] TO [[if (tokens[b] != a->eos) {]])
+  FROM [[if (step == 0 || !ends(a, tokens[b])) {]] TO [[if (!ends(a, tokens[b])) {]])
+sattn_dispatch_defect(greedy_eos_unasked FILE dispatch/layers/decoder_greedy.c ${ends}
+  FROM [[return a->has_eos && token == a->eos;]] TO [[return token == a->eos;]])
 sattn_dispatch_defect(greedy_eos_not_counted FILE dispatch/layers/decoder_greedy.c ${decoder}
-  FROM [[a->n_steps[b] = step + 1;]] TO [[a->n_steps[b] = tokens[b] == a->eos ? step : step + 1;]])
+  FROM [[a->n_steps[b] = step + 1;]] TO [[a->n_steps[b] = ends(a, tokens[b]) ? step : step + 1;]])
 sattn_dispatch_defect(greedy_ends_with_the_first FILE dispatch/layers/decoder_greedy.c ${ends}
-  FROM [[is_open = is_open || tokens[b] != a->eos;]] TO [[is_open = tokens[b] != a->eos;]])
+  FROM [[is_open = is_open || !ends(a, tokens[b]);]] TO [[is_open = !ends(a, tokens[b]);]])
 sattn_dispatch_defect(greedy_rows_behind_the_end FILE dispatch/layers/decoder_greedy.c ${decoder}
   FROM [[a->tokens[b * a->max_steps + step] = a->eos;]] TO [[a->tokens[b * a->max_steps + step] = a->bos;]])

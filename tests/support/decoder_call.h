@@ -74,6 +74,7 @@ static inline void make_args(call *c)
                                         .logits = {.data = c->outputs[2], .stride_t = N_VOCAB}};
     c->greedy = (sattn_greedy_args){
         .bos = 1,
+        .has_eos = true,
         .eos = 0,
         .max_steps = MAX_STEPS,
         .start = {.data = c->state, .stride_t = N_HIDDEN},

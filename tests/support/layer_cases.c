@@ -31,6 +31,12 @@ static void run_general(layer_call *call, sattn_align_kind align, int64_t n_q)
     size_t size;
     if (is_bilinear)
         a.w_x.bias = NULL;
+    if (!is_additive) {
+        a.w_q = (sattn_linear_weights){0};
+        a.v = NULL;
+    }
+    if (!is_additive && !is_bilinear)
+        a.w_x = (sattn_linear_weights){0};
     if (is_additive)
         layer_pack(call, &a.w_q, call->batch * n_q);
     if (is_additive || is_bilinear)
@@ -148,7 +154,6 @@ static sattn_decoder *make_decoder(layer_call *call, sattn_cell_kind cell)
 static void run_decoder(layer_call *call, sattn_cell_kind cell)
 {
     static const int64_t tokens_before[BATCH] = {7, 7};
-    int64_t tokens[BATCH * STEPS], n_steps[BATCH];
     sattn_decoder *const decoder = make_decoder(call, cell);
     float *const keys = test_allocate(sizeof(float) * BATCH * N_K * N_ALIGN);
     const sattn_decoder_source source = {
@@ -162,11 +167,10 @@ static void run_decoder(layer_call *call, sattn_cell_kind cell)
                                           .context = layer_output_row(call, D),
                                           .logits = layer_output_row(call, N_VOCAB)};
     const sattn_greedy_args greedy = {.bos = 3,
-                                      .eos = -1,
                                       .max_steps = STEPS,
                                       .start = before,
-                                      .tokens = tokens,
-                                      .n_steps = n_steps,
+                                      .tokens = layer_output_integers(call, STEPS),
+                                      .n_steps = layer_output_integers(call, 1),
                                       .weights = layer_output(call, STEPS, N_K),
                                       .contexts = layer_output(call, STEPS, D),
                                       .states = layer_output(call, STEPS, N_HIDDEN)};
