@@ -62,9 +62,9 @@ sattn_dispatch_defect(general_sums_of_one_entry FILE dispatch/layers/general.c $
 # ---- what layers share
 sattn_dispatch_defect(layer_key_splits_follow_threads FILE dispatch/layers/layer.c ${bits}
   FROM [[inner.key_splits = 1;]] TO [[inner.key_splits = inner.threads > 1 ? 2 : 1;]])
-sattn_dispatch_defect(layer_scratch_where_tensors_lie FILE dispatch/layers/layer.c ${layers}
+sattn_dispatch_defect(layer_scratch_where_tensors_lie FILE dispatch/room.c ${layers}
   FROM [[*shared_at = (size_t)room->tensors.value;]] TO [[*shared_at = 0;]])
-sattn_dispatch_defect(layer_overflow_unseen FILE dispatch/layers/layer.c ${refusals}
+sattn_dispatch_defect(layer_overflow_unseen FILE dispatch/room.c ${refusals}
   FROM [[if (!size.overflow && size.value <= PTRDIFF_MAX)]] TO [[if (size.value <= PTRDIFF_MAX)]])
 sattn_dispatch_defect(projection_of_one_run FILE dispatch/layers/layer.c ${layers}
   FROM [[(batch <= 1 || rows == 1 || stride_b == sattn_layer_product(rows, stride_t));]]
