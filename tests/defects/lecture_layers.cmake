@@ -28,7 +28,7 @@ sattn_dispatch_defect(general_lengths_left_out FILE dispatch/layers/general.c ${
                             .n_k_valid = a->n_k_valid};]]
   TO [[                            .scores = scores_of(plan, workspace)};]])
 sattn_dispatch_defect(general_query_stride_of_the_batch FILE dispatch/layers/general.c ${layers}
-  FROM [[.scores_in_stride_t = a->q.stride_t};]] TO [[.scores_in_stride_t = a->d_q - 1};]])
+  FROM [[a->q.stride_b : a->q.stride_t};]] TO [[a->q.stride_b : a->d_q - 1};]])
 sattn_dispatch_defect(general_inputs_where_queries_lie FILE dispatch/layers/general.c ${layers}
   FROM [[workspace + plan->inputs_at, shared);]] TO [[workspace + plan->queries_at, shared);]])
 sattn_dispatch_defect(general_room_for_one_sequence FILE dispatch/layers/general.c ${bits}
@@ -86,7 +86,7 @@ sattn_dispatch_defect(self_heads_are_the_first FILE dispatch/layers/projected.c 
 sattn_dispatch_defect(self_causal_left_out FILE dispatch/layers/projected.c ${self}
   FROM [[.causal = layer->causal,]] TO [[.causal = false,]])
 sattn_dispatch_defect(self_causal_from_the_last_valid FILE dispatch/layers/projected.c ${bits}
-  FROM [[.has_offsets = layer->causal && layer->n_k_valid};]] TO [[.has_offsets = false};]])
+  FROM [[plan->has_offsets = layer->causal && layer->n_k_valid;]] TO [[plan->has_offsets = false;]])
 sattn_dispatch_defect(self_output_of_the_values FILE dispatch/layers/projected.c ${self}
   FROM [[sattn_projection_run(&plan->maps[SATTN_MAP_O], workspace + plan->at[SATTN_MAP_O],]]
   TO [[sattn_projection_run(&plan->maps[SATTN_MAP_O], workspace + plan->at[SATTN_MAP_V],]])
