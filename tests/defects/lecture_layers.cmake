@@ -39,7 +39,7 @@ sattn_dispatch_defect(general_d_unequal FILE dispatch/layers/general_check.c ${r
 sattn_dispatch_defect(general_bias_of_a_bilinear FILE dispatch/layers/general_check.c ${refusals}
   FROM [[is_bilinear && a->w_x.bias}]] TO [[false}]])
 sattn_dispatch_defect(general_fields_of_another_alignment FILE dispatch/layers/general_check.c ${refusals}
-  FROM [[status = check_unused(a);]] TO [[status = SATTN_OK;]])
+  FROM [[status = check_unused(a);]] TO [[(void)check_unused(a);]])
 sattn_dispatch_defect(layer_kernels_of_several_threads FILE dispatch/choose.c COMMAND test_layer_profile
   FROM [[return options && options->key_splits > 0 ? 1 : sattn_threads_asked(options);]] TO [[return sattn_threads_asked(options);]])
 sattn_dispatch_defect(layer_ranges_of_a_chain FILE dispatch/layers/layer.c ${refusals}
