@@ -41,12 +41,19 @@ static bool open_peer(sattn_bench_call *call, const sattn_bench_request *request
         snprintf(why, why_size, "out of memory");
         return false;
     }
-    const sattn_peer_request wanted = {.task = sattn_bench_peer_task(request->variant),
-                                       .args = &call->args,
-                                       .memory = request->memory,
-                                       .n_sets = call->workload->n_sets,
-                                       .set_bytes = call->workload->set_bytes,
-                                       .threads = request->threads};
+    size_t bytes;
+    const sattn_workload *const workload = call->workload;
+    const sattn_peer_request wanted = {
+        .task = sattn_bench_peer_task(request->variant),
+        .args = &call->args,
+        .layer = {.weights = sattn_workload_piece(workload, 0, SATTN_TENSOR_WEIGHTS, &bytes),
+                  .n_heads = workload->shape.n_heads,
+                  .n_words = SATTN_SHAPE_WORDS,
+                  .token = SATTN_DECODER_TOKEN},
+        .memory = request->memory,
+        .n_sets = call->workload->n_sets,
+        .set_bytes = call->workload->set_bytes,
+        .threads = request->threads};
     if (sattn_peer_call_open(call->peer, peer, &wanted))
         return true;
     snprintf(why, why_size, "%s%s", call->peer->declined ? "" : "failed: ", call->peer->why);

@@ -38,5 +38,9 @@ sattn_peer_task sattn_bench_peer_task(const sattn_variant *variant)
         return SATTN_PEER_QK;
     if (strcmp(variant->op->name, "softmax") == 0)
         return SATTN_PEER_SOFTMAX;
+    if (variant->op->task == &sattn_task_decoder)
+        return SATTN_PEER_DECODER;
+    if (variant->op->task == &sattn_task_self)
+        return SATTN_PEER_SELF;
     return strcmp(variant->op->name, "av") == 0 ? SATTN_PEER_AV : SATTN_PEER_ATTENTION;
 }

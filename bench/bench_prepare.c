@@ -101,6 +101,8 @@ static bool verify(sattn_bench_row *row, const sattn_bench_call *call)
 {
     const char *why = "";
     sattn_verify_result_init(&row->verified);
+    if (call->task->note)
+        call->task->note(call);
     const sattn_status status = call->task->verify(&call->args, row->variant, &row->verified, &why);
     if (status != SATTN_OK) {
         snprintf(row->why, sizeof row->why, "cannot be verified: %s", why);

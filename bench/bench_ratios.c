@@ -75,7 +75,7 @@ static const sattn_bench_row *one_thread_of(const sattn_bench_job *job, const sa
 static const sattn_bench_row *peer_of(const sattn_bench_job *job, const sattn_bench_row *row)
 {
     const sattn_bench_row *best = NULL;
-    for (size_t r = 0; r < job->n_rows && !row->variant->peer; ++r) {
+    for (size_t r = 0; r < job->n_rows && !row->variant->peer && !row->variant->part; ++r) {
         const sattn_bench_row *const other = &job->rows[r];
         if (other->variant->peer && other->variant->needs == row->variant->needs &&
             is_beside(row, other) && (!best || other->time_ns < best->time_ns))
@@ -102,8 +102,8 @@ static const sattn_bench_row *step_of(const sattn_bench_job *job, const sattn_be
 {
     for (size_t r = 0; r < job->n_rows && row->variant->part; ++r) {
         const sattn_bench_row *const other = &job->rows[r];
-        if (!other->variant->part && other->variant->needs == row->variant->needs &&
-            is_beside(row, other))
+        if (!other->variant->part && !other->variant->peer &&
+            other->variant->needs == row->variant->needs && is_beside(row, other))
             return other;
     }
     return NULL;

@@ -66,7 +66,8 @@ void sattn_bench_print_split(const sattn_bench_job *job)
     sattn_table_init(&table, columns, N_COLUMNS);
     for (size_t r = 0; r < job->n_rows; ++r) {
         const sattn_bench_row *const row = &job->rows[r];
-        const bool is_step = !row->variant->part && row->state == SATTN_ROW_MEASURED &&
+        const bool is_step = !row->variant->part && !row->variant->peer &&
+                             row->state == SATTN_ROW_MEASURED &&
                              part_of(job, row, SATTN_PART_ALIGNMENT);
         if (!is_step || !sattn_table_add_row(&table))
             continue;

@@ -259,8 +259,8 @@ typedef void sattn_sigmoid_fn(const sattn_array_args *args);
  */
 typedef struct sattn_additive_args {
     const float *q;   /* [.., d] */
-    const float *k;   /* [.., d] */
-    const float *v;   /* [d]     */
+    const float *k;   /* [.., d], may be NULL without keys */
+    const float *v;   /* [d] */
     float *s;         /* [..][..] key j of a row at [j]; columns [j0, j1) are written */
     int64_t q_stride; /* elements between rows; may be 0 */
     int64_t k_stride; /* may be 0 */
@@ -286,9 +286,10 @@ static inline size_t sattn_additive_scratch_bytes(int64_t d)
  *            other, both as the kernel's registry row has them; zeros stand where n_out or n_in
  *            end, and a block is [ceil(n_in / tile_d)][tile_keys][tile_d] floats. Exactly one of w
  *            and packed is given.
- * Bits       An element is b_o, or 0, plus one chain of fused multiply-adds or a fixed tree of such
- *            chains over the features, and is then added to what y holds: its bits depend on n_in,
- *            x_i, w_o, b_o and that alone, not on whether W is packed.
+ * Bits       An element is one chain of fused multiply-adds or a fixed tree of such chains over the
+ *            features, plus b_o where there is one; that is then added to what y holds. Its bits
+ *            depend on n_in, x_i, w_o, b_o and what y holds alone, not on whether W is packed. What
+ *            a NaN or an infinity does is IEEE's business.
  * Aliasing   y overlaps no input. */
 typedef struct sattn_linear_args {
     const float *x;      /* [.., n_in] */
@@ -322,15 +323,18 @@ static inline size_t sattn_linear_scratch_bytes(int64_t n_in)
  * with x_. the three parts of gates_x = W_i x + b_i, h_. those of gates_h = W_h h + b_h, each of
  * n_hidden numbers in the order r, z, n. Each step is rounded once, the last two by one fused
  * multiply-add each; an element's bits depend on its seven numbers alone. y may be exactly h, with
- * equal strides; no other overlap. */
+ * equal strides, and overlaps nothing else. */
 typedef struct sattn_gru_args {
-    const float *gates_x;                                       /* [.., 3 n_hidden] */
-    const float *gates_h;                                       /* [.., 3 n_hidden] */
-    const float *h;                                             /* [.., n_hidden] */
-    float *y;                                                   /* [.., n_hidden] */
-    int64_t gates_x_stride, gates_h_stride, h_stride, y_stride; /* elements between rows */
-    int64_t i0, i1;                                             /* rows, 0 <= i0 <= i1 */
-    int64_t n_hidden;                                           /* >= 0 */
+    const float *gates_x;   /* [.., 3 n_hidden] */
+    const float *gates_h;   /* [.., 3 n_hidden] */
+    const float *h;         /* [.., n_hidden] */
+    float *y;               /* [.., n_hidden] */
+    int64_t gates_x_stride; /* elements between rows; may be 0 */
+    int64_t gates_h_stride; /* may be 0 */
+    int64_t h_stride;       /* may be 0 */
+    int64_t y_stride;
+    int64_t i0, i1;   /* rows, 0 <= i0 <= i1 */
+    int64_t n_hidden; /* >= 0 */
 } sattn_gru_args;
 
 typedef void sattn_gru_fn(const sattn_gru_args *args);

@@ -84,7 +84,8 @@ def drawing(width: int, height: int, parts: list[str]) -> str:
             ' font-family="sans-serif" font-size="12">',
             f'<rect width="{width}" height="{height}" fill="white"/>',
             '<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7"'
-            f' markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="{INK}"/></marker></defs>',
+            f' markerHeight="7" orient="auto"><path d="M0 0L8 4L0 8z" fill="{INK}"/>'
+            "</marker></defs>",
             *parts,
             "</svg>\n",
         ]

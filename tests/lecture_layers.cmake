@@ -34,4 +34,8 @@ if(SATTN_CMOCKA_LIBRARY)
     target_link_libraries(test_layer_profile PRIVATE ${SATTN_CMOCKA_LIBRARY})
     sattn_test(layer_profile COMMAND test_layer_profile ONE_CPU LABELS library)
   endif()
+  sattn_test_program(test_decoder_threads test_decoder_threads.c)
+  target_link_libraries(test_decoder_threads PRIVATE sattn_test_support simdattn_static sattn_verify
+                        ${SATTN_CMOCKA_LIBRARY} m)
+  sattn_test(decoder_threads COMMAND test_decoder_threads ONE_CPU LABELS library)
 endif()

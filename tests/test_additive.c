@@ -6,13 +6,14 @@
 #include "tests/support/additive_problem.h"
 
 #include "bench/verify/inputs.h"
+#include "tests/support/claim.h"
 #include "tests/support/math_reference.h"
+#include "tests/support/tile_edges.h"
 
 #include <stdio.h>
+#include <string.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-enum { N_EDGES = 4, EVERY_ROW = 20, EVERY_KEY = 40, EVERY_WIDTH = 150 };
+enum { EVERY_ROW = 20, EVERY_KEY = 40, EVERY_WIDTH = 150 };
 
 static void check_step(test_run *run, const additive_shape *shape)
 {
@@ -31,21 +32,7 @@ static void check_both(test_run *run, additive_shape shape)
     }
 }
 
-static test_placement side_of(int64_t number)
-{
-    return number % 2 ? TEST_START_FLUSH : TEST_END_FLUSH;
-}
-
 /* ---- sizes */
-
-/* Sizes around a tile; at least 1. */
-static void tile_edges(int tile, int64_t sizes[N_EDGES])
-{
-    sizes[0] = tile > 1 ? tile - 1 : 1;
-    sizes[1] = tile;
-    sizes[2] = tile + 1;
-    sizes[3] = 2 * tile + 1;
-}
 
 static void test_tiles(test_run *run)
 {
@@ -340,6 +327,41 @@ static void test_lanes(test_run *run)
     }
 }
 
+/* Features that lie tile_d apart meet in one accumulator of a hand-written kernel, where a fused
+ * multiply-add takes the second product, not rounded by itself, to the first: in a tail of one
+ * feature and in a whole vector. */
+static void test_chain(test_run *run)
+{
+    enum { MOST_APART = 64 };
+    const int64_t apart = run->kernel->tile_d;
+    if (run->kernel->needs == SATTN_ISA_SCALAR || strstr(run->kernel->name, "_autovec")) {
+        test_not_run(run, "a compiler decides on the chains and on what is fused");
+        return;
+    }
+    for (int variant = 0; variant < 200 && apart <= MOST_APART; ++variant) {
+        if (!test_step(run, TEST_ALWAYS))
+            continue;
+        const uint64_t seed = test_step_seed(run);
+        float q[2 * MOST_APART], k[2 * MOST_APART], v[2 * MOST_APART] = {0};
+        for (int64_t x = 0; x < 2 * apart; ++x) {
+            q[x] = sattn_random_normal(seed, 1, (uint64_t)x);
+            k[x] = sattn_random_normal(seed, 2, (uint64_t)x);
+        }
+        v[0] = sattn_random_normal(seed, 3, 0);
+        v[apart] = sattn_random_normal(seed, 3, 1);
+        const float one = 1.0f;
+        const float first = score_of(run->kernel, q, k, &one, 1);
+        const float second = score_of(run->kernel, q + apart, k + apart, &one, 1);
+        const float want = fmaf(v[apart], second, v[0] * first);
+        const int64_t d = variant % 2 ? apart + 1 : 2 * apart;
+        const float got = score_of(run->kernel, q, k, v, d);
+        if (got != want)
+            test_fail(run, "%a * %a + %a * %a over %lld features is %a, by a multiply-add %a",
+                      (double)v[0], (double)first, (double)v[apart], (double)second, (long long)d,
+                      (double)got, (double)want);
+    }
+}
+
 /* ---- values that are not finite */
 
 /* One in q, k or v spoils its row, its column or all scores, and nothing else; an infinity counts
@@ -450,14 +472,24 @@ static void test_example(test_run *run)
 int main(int argc, char **argv)
 {
     static const test_group groups[] = {
-        {"tiles", test_tiles},         {"rows", test_rows},
-        {"keys", test_keys},           {"features", test_features},
-        {"lecture", test_lecture},     {"layouts", test_layouts},
-        {"ranges", test_ranges},       {"empty", test_empty},
-        {"anything", test_anything},   {"fp-state", test_fp_state},
-        {"cuts", test_cuts},           {"equal-places", test_equal_places},
-        {"alignment", test_alignment}, {"lanes", test_lanes},
-        {"specials", test_specials},   {"infinite-sums", test_infinite_sums},
+        {"claim", test_claim},
+        {"tiles", test_tiles},
+        {"rows", test_rows},
+        {"keys", test_keys},
+        {"features", test_features},
+        {"lecture", test_lecture},
+        {"layouts", test_layouts},
+        {"ranges", test_ranges},
+        {"empty", test_empty},
+        {"anything", test_anything},
+        {"fp-state", test_fp_state},
+        {"cuts", test_cuts},
+        {"equal-places", test_equal_places},
+        {"alignment", test_alignment},
+        {"lanes", test_lanes},
+        {"chain", test_chain},
+        {"specials", test_specials},
+        {"infinite-sums", test_infinite_sums},
         {"example", test_example},
     };
     return test_main_of(argc, argv, SATTN_OP_additive, groups, COUNT(groups));

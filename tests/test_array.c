@@ -5,7 +5,7 @@
  * element's bits wherever it stands. How exact they are over all floats is test_sweep.c's question.
  */
 #include "tests/support/buffers.h"
-#include "tests/support/harness.h"
+#include "tests/support/claim.h"
 #include "tests/support/math_reference.h"
 
 #include <stdio.h>
@@ -299,14 +299,6 @@ static void test_fp_state(test_run *run)
             test_fail(run, "with flushing on, %a gives %a instead of %a", (double)x[i],
                       (double)flushed[i], (double)plain[i]);
     }
-}
-
-/* The error that the row claims is what all of the above allows. */
-static void test_claim(test_run *run)
-{
-    const double claim = sattn_kernel_stated_ulp(run->kernel);
-    if (test_step(run, TEST_ALWAYS) && !(claim >= 0.5 && claim <= 4))
-        test_fail(run, "the row's note '%s' claims no plausible error in ULP", run->kernel->note);
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_decoder_refusals.c: what decoders refuse, naming it and leaving everything as it was. */
+#include "dispatch/cpu.h"
+#include "dispatch/registry.h"
 #include "tests/support/decoder_call.h"
+
+enum { MEMORY = 1 << 20 };
+
+static _Alignas(64) unsigned char packed[MEMORY], workspace[MEMORY];
 
 static void expect_message(sattn_status got, sattn_status status, const char *text)
 {
@@ -34,6 +40,42 @@ static void expect_message(sattn_status got, sattn_status status, const char *te
         assert_memory_equal(&before, &c, sizeof before);                                           \
         sattn_decoder_destroy(c.decoder);                                                          \
     } while (0)
+
+/* Packs weights for calls of so many rows; returns the last float of the pack. */
+static float *pack(sattn_linear_weights *w, int64_t n_rows, const sattn_options *options)
+{
+    size_t size;
+    assert_int_equal(sattn_linear_pack_size(w, n_rows, options, &size), SATTN_OK);
+    assert_in_range(size, 1, MEMORY / 2);
+    assert_int_equal(sattn_linear_pack(w, n_rows, options, packed, size), SATTN_OK);
+    w->packed = packed;
+    return (float *)(void *)(packed + size) - 1;
+}
+
+/* The decoder of the call's arguments as they are now. */
+static void make_anew(call *c)
+{
+    sattn_decoder_destroy(c->decoder);
+    if (sattn_decoder_create(&c->decoder, &c->args, &c->options) != SATTN_OK)
+        fail_msg("%s", sattn_last_error());
+}
+
+/* The same with one of its maps packed. */
+static float *pack_map(call *c, sattn_linear_weights *map, int64_t n_rows)
+{
+    float *const last = pack(map, n_rows, &c->options);
+    make_anew(c);
+    return last;
+}
+
+/* Gives the call this memory as its workspace; the memory. */
+static float *work_in(call *c, unsigned char memory[MEMORY])
+{
+    assert_in_range(sattn_decoder_workspace_size(c->decoder), 1, MEMORY);
+    c->workspace = memory;
+    c->workspace_size = MEMORY;
+    return (float *)(void *)memory;
+}
 
 static void test_create(void **state)
 {
@@ -76,6 +118,29 @@ static void test_create(void **state)
     assert_int_equal(sattn_decoder_create(&made, NULL, NULL), SATTN_ERR_ARGUMENT);
     assert_null(made);
     sattn_decoder_destroy(NULL);
+}
+
+/* Packed weights of other extents, and packed for a kernel that may not run. */
+static void test_create_packed(void **state)
+{
+    (void)state;
+    size_t count;
+    const sattn_kernel *const rows = sattn_registry(&count);
+    static const float zeros[N_HIDDEN * N_ALIGN];
+    sattn_linear_weights turned = weights_of(zeros, N_HIDDEN, N_ALIGN);
+    NOT_MADE(SATTN_ERR_ARGUMENT, "w_out.packed: its tag", c.args.w_out.packed = workspace);
+    NOT_MADE(SATTN_ERR_ARGUMENT, "w_out.packed = 0x", c.args.w_out.packed = packed + 4);
+    pack(&turned, BATCH, NULL);
+    NOT_MADE(SATTN_ERR_ARGUMENT,
+             "w_state.packed: the weights packed are [4, 3]: expected [n_out, n_in] = [3, 4]",
+             c.args.w_state.packed = packed);
+    for (size_t i = 0; i < count; ++i) {
+        const sattn_options named = {.kernels = rows[i].name};
+        if (rows[i].op == SATTN_OP_linear && rows[i].needs != 0 &&
+            (rows[i].needs & ~sattn_cpu_this()->usable) == 0)
+            NOT_MADE(SATTN_ERR_ARGUMENT, "which may not run here",
+                     (pack(&c.args.w_encoded, BATCH * N_K, &named), c.options.isa = "scalar"));
+    }
 }
 
 static void test_source(void **state)
@@ -135,6 +200,63 @@ static void test_greedy(void **state)
     REFUSED(greedy, SATTN_ERR_OVERLAP, "logits: with these strides", c.greedy.logits.stride_b = 1);
 }
 
+/* Outputs on the last float of what is packed. */
+static void test_packed_memory(void **state)
+{
+    (void)state;
+    REFUSED(prepare, SATTN_ERR_OVERLAP, "keys overlaps w_encoded.packed",
+            c.source.keys = pack_map(&c, &c.args.w_encoded, BATCH * N_K));
+    REFUSED(start, SATTN_ERR_OVERLAP, "state.data overlaps w_start.packed",
+            c.start.data = pack_map(&c, &c.args.w_start, BATCH));
+    REFUSED(step, SATTN_ERR_OVERLAP, "logits.data overlaps w_out.packed",
+            c.step.logits.data = pack_map(&c, &c.args.w_out, BATCH));
+    REFUSED(greedy, SATTN_ERR_OVERLAP, "states.data overlaps w_hidden.packed",
+            c.greedy.states.data = pack_map(&c, &c.args.w_hidden, BATCH));
+}
+
+/* The workspace is no memory that a call reads or writes. */
+static void test_workspace(void **state)
+{
+    (void)state;
+    REFUSED(prepare, SATTN_ERR_OVERLAP, "workspace overlaps h",
+            c.source.h = work_in(&c, workspace));
+    REFUSED(prepare, SATTN_ERR_OVERLAP, "workspace overlaps keys",
+            c.source.keys = work_in(&c, workspace));
+    REFUSED(prepare, SATTN_ERR_OVERLAP, "workspace overlaps w_encoded.packed",
+            (pack_map(&c, &c.args.w_encoded, BATCH * N_K), work_in(&c, packed)));
+    REFUSED(start, SATTN_ERR_OVERLAP, "workspace overlaps h", c.source.h = work_in(&c, workspace));
+    REFUSED(start, SATTN_ERR_OVERLAP, "workspace overlaps state.data",
+            c.start.data = work_in(&c, workspace));
+    REFUSED(start, SATTN_ERR_OVERLAP, "workspace overlaps w_start.w.data",
+            (c.args.w_start.w.data = work_in(&c, workspace), make_anew(&c)));
+    REFUSED(step, SATTN_ERR_OVERLAP, "workspace overlaps h", c.source.h = work_in(&c, workspace));
+    REFUSED(step, SATTN_ERR_OVERLAP, "workspace overlaps keys",
+            c.source.keys = work_in(&c, workspace));
+    REFUSED(step, SATTN_ERR_OVERLAP, "workspace overlaps state.data",
+            c.step.state.data = work_in(&c, workspace));
+    REFUSED(step, SATTN_ERR_OVERLAP, "workspace overlaps next.data",
+            c.step.next.data = work_in(&c, workspace));
+    REFUSED(step, SATTN_ERR_OVERLAP, "workspace overlaps embedding.data",
+            (c.args.embedding.data = work_in(&c, workspace), make_anew(&c)));
+    REFUSED(step, SATTN_ERR_OVERLAP, "workspace overlaps v",
+            (c.args.v = work_in(&c, workspace), make_anew(&c)));
+    REFUSED(step, SATTN_ERR_OVERLAP, "workspace overlaps w_context.packed",
+            (pack_map(&c, &c.args.w_context, BATCH), work_in(&c, packed)));
+    REFUSED(greedy, SATTN_ERR_OVERLAP, "workspace overlaps h", c.source.h = work_in(&c, workspace));
+    REFUSED(greedy, SATTN_ERR_OVERLAP, "workspace overlaps keys",
+            c.source.keys = work_in(&c, workspace));
+    REFUSED(greedy, SATTN_ERR_OVERLAP, "workspace overlaps start.data",
+            c.greedy.start.data = work_in(&c, workspace));
+    REFUSED(greedy, SATTN_ERR_OVERLAP, "workspace overlaps tokens",
+            c.greedy.tokens = (int64_t *)(void *)work_in(&c, workspace));
+    REFUSED(greedy, SATTN_ERR_OVERLAP, "workspace overlaps embedding.data",
+            (c.args.embedding.data = work_in(&c, workspace), make_anew(&c)));
+    REFUSED(greedy, SATTN_ERR_OVERLAP, "workspace overlaps w_out.w.data",
+            (c.args.w_out.w.data = work_in(&c, workspace), make_anew(&c)));
+    REFUSED(greedy, SATTN_ERR_OVERLAP, "workspace overlaps w_hidden.packed",
+            (pack_map(&c, &c.args.w_hidden, BATCH), work_in(&c, packed)));
+}
+
 static void test_missing_structs(void **state)
 {
     (void)state;
@@ -171,11 +293,10 @@ static void test_left_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_create),
-        cmocka_unit_test(test_source),
-        cmocka_unit_test(test_step),
-        cmocka_unit_test(test_greedy),
-        cmocka_unit_test(test_missing_structs),
+        cmocka_unit_test(test_create),    cmocka_unit_test(test_create_packed),
+        cmocka_unit_test(test_source),    cmocka_unit_test(test_step),
+        cmocka_unit_test(test_greedy),    cmocka_unit_test(test_packed_memory),
+        cmocka_unit_test(test_workspace), cmocka_unit_test(test_missing_structs),
         cmocka_unit_test(test_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,21 +7,11 @@
 #include "tests/test_fused.h"
 
 #include "tests/support/fused_problem.h"
+#include "tests/support/tile_edges.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { N_EDGES = 4 };
-
-/* Sizes around a tile; at least 1. */
-static void tile_edges(int tile, int64_t sizes[N_EDGES])
-{
-    sizes[0] = tile > 1 ? tile - 1 : 1;
-    sizes[1] = tile;
-    sizes[2] = tile + 1;
-    sizes[3] = 2 * tile + 1;
-}
 
 static void check(test_run *run, const fused_shape *shape)
 {

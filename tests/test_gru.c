@@ -80,6 +80,23 @@ static void test_layouts(test_run *run)
     }
 }
 
+/* Some inputs, or all, with one row for all rows of the call. */
+static void test_repeats(test_run *run)
+{
+    for (int inputs = 1; inputs < 8; ++inputs)
+        for (int64_t n_hidden = 1; n_hidden < 80; n_hidden += 13) {
+            const gru_shape shape = {
+                .n_hidden = n_hidden,
+                .i0 = n_hidden % 2,
+                .i1 = 4,
+                .repeats = {(inputs & 1) != 0, (inputs & 2) != 0, (inputs & 4) != 0},
+                .in_place = inputs < 4 && n_hidden % 3 == 0,
+                .placement = n_hidden & 1 ? TEST_START_FLUSH : TEST_END_FLUSH};
+            if (test_step(run, TEST_SAMPLED))
+                check_shape(run, &shape);
+        }
+}
+
 static void test_alignment(test_run *run)
 {
     for (int which = 0; which < GRU_OPERANDS; ++which)
@@ -142,8 +159,9 @@ static void check_list(test_run *run, const gru_numbers *list, int64_t n)
     for (int64_t j = 0; j < n; ++j)
         y[j] = 1e9f; /* nothing of the list before */
     run->kernel->fn.gru(&args);
+    const gru_judge judge = gru_judge_of(run);
     for (int64_t j = 0; j < n; ++j)
-        gru_check_element(run, &list[j], y[j], "in a list");
+        gru_check_element(&judge, &list[j], y[j], 0, j);
     free(x);
 }
 
@@ -303,15 +321,11 @@ static void test_fp_state(test_run *run)
 int main(int argc, char **argv)
 {
     static const test_group groups[] = {
-        {"widths", test_widths},
-        {"rows", test_rows},
-        {"layouts", test_layouts},
-        {"alignment", test_alignment},
-        {"equal-places", test_equal_places},
-        {"specials", test_specials},
-        {"gate-ends", test_gate_ends},
-        {"sizes", test_sizes},
-        {"steps", test_steps},
+        {"widths", test_widths},       {"rows", test_rows},
+        {"layouts", test_layouts},     {"repeats", test_repeats},
+        {"alignment", test_alignment}, {"equal-places", test_equal_places},
+        {"specials", test_specials},   {"gate-ends", test_gate_ends},
+        {"sizes", test_sizes},         {"steps", test_steps},
         {"fp-state", test_fp_state},
     };
     return test_main_of(argc, argv, SATTN_OP_gru, groups, COUNT(groups));

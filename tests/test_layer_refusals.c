@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 enum { BATCH = 2, N_Q = 3, N_K = 5, D_Q = 6, D_X = 8, D_V = 4, N_ALIGN = 7, HEADS = 2 };
-enum { FLOATS = 256, WORKSPACE = 1 << 20 };
+enum { FLOATS = 256, WORKSPACE = 1 << 20, PACK = 1 << 16 };
 
 /* One legal call of each layer. */
 typedef struct call {
@@ -24,7 +24,7 @@ typedef struct call {
     sattn_options options;
 } call;
 
-static _Alignas(64) unsigned char workspace[WORKSPACE];
+static _Alignas(64) unsigned char workspace[WORKSPACE], packed[PACK];
 
 static sattn_linear_weights weights_of(const float *w, int64_t n_out, int64_t n_in)
 {
@@ -107,6 +107,17 @@ static void use_dot(call *c)
     c->general.align = SATTN_ALIGN_DOT;
     c->general.w_x = (sattn_linear_weights){0};
     c->general.d_x = D_Q;
+}
+
+/* Packs a map's weights; returns the last float of the pack. */
+static float *pack(sattn_linear_weights *w)
+{
+    size_t size;
+    assert_int_equal(sattn_linear_pack_size(w, BATCH * N_K, NULL, &size), SATTN_OK);
+    assert_in_range(size, 1, PACK / 2);
+    assert_int_equal(sattn_linear_pack(w, BATCH * N_K, NULL, packed, size), SATTN_OK);
+    w->packed = packed;
+    return (float *)(void *)(packed + size) - 1;
 }
 
 typedef sattn_status layer_fn(const call *c);
@@ -266,6 +277,26 @@ static void test_tensors(void **state)
     REFUSED(self, SATTN_ERR_OVERLAP, "y.data overlaps w_o.w.data", c.self.y.data = c.w[3]);
 }
 
+/* Outputs on the end of a pack, and a workspace on one. */
+static void test_packed_memory(void **state)
+{
+    (void)state;
+    REFUSED(general, SATTN_ERR_OVERLAP, "y.data overlaps w_q.packed",
+            c.general.y.data = pack(&c.general.w_q));
+    REFUSED(general, SATTN_ERR_OVERLAP, "y.data overlaps w_x.packed",
+            c.general.y.data = pack(&c.general.w_x));
+    REFUSED(general, SATTN_ERR_OVERLAP, "y.data overlaps w_x.packed",
+            (use_bilinear(&c), c.general.y.data = pack(&c.general.w_x)));
+    REFUSED(layer, SATTN_ERR_OVERLAP, "y.data overlaps w_v.packed",
+            c.layer.y.data = pack(&c.layer.w_v));
+    REFUSED(self, SATTN_ERR_OVERLAP, "y.data overlaps w_q.packed",
+            c.self.y.data = pack(&c.self.w_q));
+    REFUSED(self, SATTN_ERR_OVERLAP, "y.data overlaps w_o.packed",
+            c.self.y.data = pack(&c.self.w_o));
+    REFUSED(self, SATTN_ERR_OVERLAP, "workspace overlaps w_k.packed",
+            (pack(&c.self.w_k), c.options.workspace = packed, c.options.workspace_size = PACK));
+}
+
 static void test_options(void **state)
 {
     (void)state;
@@ -348,10 +379,10 @@ static void test_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_legal_calls), cmocka_unit_test(test_extents),
-        cmocka_unit_test(test_alignment),   cmocka_unit_test(test_maps),
-        cmocka_unit_test(test_tensors),     cmocka_unit_test(test_options),
-        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_legal_calls),   cmocka_unit_test(test_extents),
+        cmocka_unit_test(test_alignment),     cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_tensors),       cmocka_unit_test(test_options),
+        cmocka_unit_test(test_packed_memory), cmocka_unit_test(test_empty),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -346,6 +346,17 @@ static void test_gru_refusals(void **state)
     assert_int_equal(sattn_gru(NULL, NULL), SATTN_ERR_ARGUMENT);
 }
 
+/* Packs a map of a cell; returns the last float of the pack. */
+static float *pack_map(call *c, sattn_linear_weights *map)
+{
+    size_t size;
+    assert_int_equal(sattn_linear_pack_size(map, ROWS, NULL, &size), SATTN_OK);
+    assert_in_range(size, 1, PACK_BYTES / 2);
+    assert_int_equal(sattn_linear_pack(map, ROWS, NULL, c->packed, size), SATTN_OK);
+    map->packed = c->packed;
+    return (float *)(void *)(c->packed + size) - 1;
+}
+
 static void refuse_cells(call_fn *cell)
 {
     REFUSED(cell, SATTN_ERR_ARGUMENT, "input.n_in = 0", c.cell.input.n_in = 0);
@@ -389,6 +400,13 @@ static void test_cell_refusals(void **state)
             c.cell.hidden.n_out = N_HIDDEN);
     REFUSED(rnn_cell, SATTN_ERR_ARGUMENT, "hidden.n_out = 8: expected 4, as hidden.n_in",
             c.cell.hidden.n_out = 2 * N_HIDDEN);
+    REFUSED(gru_cell, SATTN_ERR_OVERLAP, "next.data overlaps input.packed",
+            c.step.next.data = pack_map(&c, &c.cell.input));
+    REFUSED(gru_cell, SATTN_ERR_OVERLAP, "next.data overlaps hidden.packed",
+            c.step.next.data = pack_map(&c, &c.cell.hidden));
+    REFUSED(gru_cell, SATTN_ERR_OVERLAP, "workspace overlaps hidden.packed",
+            (pack_map(&c, &c.cell.hidden), c.options.workspace = c.packed,
+             c.options.workspace_size = PACK_BYTES));
     REFUSED(gru_cell, SATTN_ERR_KERNEL, "sattn_gru_f32_scalar",
             c.options.kernels = "sattn_gru_f32_z");
     REFUSED(rnn_cell, SATTN_ERR_KERNEL, "sattn_tanh_f32_scalar",

@@ -4,13 +4,12 @@
  * every size and layout, W packed and as it lies, guard pages, equal bits where they are promised,
  * and values that are not finite. */
 #include "tests/support/linear_problem.h"
+#include "tests/support/tile_edges.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-enum { N_EDGES = 4, EVERY_ROW = 70, EVERY_OUTPUT = 140, EVERY_WIDTH = 140 };
+enum { EVERY_ROW = 70, EVERY_OUTPUT = 140, EVERY_WIDTH = 140 };
 
 static void check_step(test_run *run, const linear_shape *shape)
 {
@@ -34,21 +33,7 @@ static void check_both(test_run *run, linear_shape shape)
     }
 }
 
-static test_placement side_of(int64_t number)
-{
-    return number % 2 ? TEST_START_FLUSH : TEST_END_FLUSH;
-}
-
 /* ---- sizes */
-
-/* Sizes around a tile; at least 1. */
-static void tile_edges(int tile, int64_t sizes[N_EDGES])
-{
-    sizes[0] = tile > 1 ? tile - 1 : 1;
-    sizes[1] = tile;
-    sizes[2] = tile + 1;
-    sizes[3] = 2 * tile + 1;
-}
 
 static void test_tiles(test_run *run)
 {

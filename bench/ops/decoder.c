@@ -29,7 +29,7 @@ const char *sattn_decoder_part_name(sattn_decoder_part part)
 static sattn_work work(const sattn_attention_args *args)
 {
     const double d = (double)args->d, states = (double)args->n_k * d;
-    const double maps = SATTN_SHAPE_WORDS * d + 10 * d * d;
+    const double maps = (double)SATTN_SHAPE_WORDS * d + 10 * d * d;
     return (sattn_work){.flops = 2 * (maps + states),
                         .bytes = (maps + 2 * states) * sizeof(float),
                         .kv_bytes = 2 * states * sizeof(float)};
@@ -46,7 +46,7 @@ static sattn_linear_weights take(const float **at, int64_t n_out, int64_t n_in)
 }
 
 /* The cell's map of [embedding; context] is one matrix, as PyTorch has it. */
-static sattn_decoder_args decoder_args(const sattn_shape *shape, const float *weights)
+sattn_decoder_args sattn_bench_decoder_args(const sattn_shape *shape, const float *weights)
 {
     const int64_t d = shape->d;
     sattn_decoder_args args = {.batch = 1,
@@ -80,7 +80,7 @@ static bool open_call(sattn_bench_call *call, char *why, size_t why_size)
     const sattn_shape *const shape = &call->workload->shape;
     const float *const weights =
         sattn_workload_piece(call->workload, 0, SATTN_TENSOR_WEIGHTS, &bytes);
-    const sattn_decoder_args args = decoder_args(shape, weights);
+    const sattn_decoder_args args = sattn_bench_decoder_args(shape, weights);
     sattn_bench_decoder *const made = calloc(1, sizeof *made);
     call->decoder = made;
     if (made)
@@ -92,7 +92,7 @@ static bool open_call(sattn_bench_call *call, char *why, size_t why_size)
     if (sattn_decoder_create(&made->decoder, &args, &call->options) != SATTN_OK)
         return refused(why, why_size);
     call->workspace_size = sattn_decoder_workspace_size(made->decoder);
-    made->token = SATTN_SHAPE_WORDS / 2;
+    made->token = SATTN_DECODER_TOKEN;
     made->source = (sattn_decoder_source){
         .h = call->args.k.data,
         .keys = sattn_workload_piece(call->workload, 0, SATTN_TENSOR_V, &bytes)};
@@ -126,7 +126,6 @@ void sattn_bench_decoder_parts(sattn_bench_decoder *decoder, unsigned char *work
 static sattn_status run(sattn_bench_call *call)
 {
     sattn_bench_decoder *const d = call->decoder;
-    sattn_decoder_verified(call);
     if (!call->variant->part)
         return sattn_decoder_step(d->decoder, &d->source, &d->step, call->workspace,
                                   call->options.workspace_size);
@@ -181,11 +180,12 @@ const sattn_bench_task sattn_task_decoder = {
     .memory = SATTN_LIMIT_READ,
     .streamed = SATTN_TENSOR_K | SATTN_TENSOR_V | SATTN_TENSOR_WEIGHTS,
     .is_layer = true,
-    .error_unit = "that of the ops of its parts",
+    .error_unit = "that of the ops of its parts; of a whole step u",
     .work = work,
     .open = open_call,
     .begin = begin,
     .run = run,
     .name = name_kernels,
+    .note = sattn_decoder_note,
     .verify = sattn_decoder_verify,
 };

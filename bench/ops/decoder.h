@@ -7,6 +7,7 @@
 #ifndef SATTN_BENCH_OPS_DECODER_H
 #define SATTN_BENCH_OPS_DECODER_H
 
+#include "bench/shapes.h"
 #include "dispatch/layers/decoder.h"
 
 typedef struct sattn_bench_decoder {
@@ -17,6 +18,13 @@ typedef struct sattn_bench_decoder {
     float *logits;
     int64_t part_ns[SATTN_DECODER_PARTS]; /* since they were last set to 0 */
 } sattn_bench_decoder;
+
+/* The word that every step has as its input. */
+enum { SATTN_DECODER_TOKEN = SATTN_SHAPE_WORDS / 2 };
+
+/* A decoder of a shape with these weights, one behind the other: W, U, the cell's map of its input
+ * and that of its state, the output layer, whose rows are the embeddings, and v. */
+sattn_decoder_args sattn_bench_decoder_args(const sattn_shape *shape, const float *weights);
 
 /* "alignment" and so on. */
 const char *sattn_decoder_part_name(sattn_decoder_part part);

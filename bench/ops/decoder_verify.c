@@ -3,6 +3,8 @@
  * decoder_verify.c: see decoder_verify.h. What parts hand on lies in the decoder's workspace. */
 #include "bench/ops/decoder_verify.h"
 
+#include "bench/ops/decoder.h"
+#include "bench/verify/layers.h"
 #include "bench/verify/steps.h"
 
 #include <stdlib.h>
@@ -10,7 +12,7 @@
 
 static const sattn_bench_call *verified;
 
-void sattn_decoder_verified(const sattn_bench_call *call)
+void sattn_decoder_note(const sattn_bench_call *call)
 {
     verified = call;
 }
@@ -173,12 +175,33 @@ static void run_and_check(const checked_step *step, const sattn_variant *variant
     check_bits(step, before + d->n_hidden, own->logits, d->n_vocab);
 }
 
-sattn_status sattn_decoder_verify(const sattn_attention_args *args, const sattn_variant *variant,
-                                  sattn_verify_result *result, const char **why)
+/* The next state, of the call's own tensors. */
+static bool check_state(const sattn_attention_args *args, sattn_verify_result *result)
+{
+    size_t bytes;
+    const sattn_workload *const workload = verified->workload;
+    const sattn_decoder_args a = sattn_bench_decoder_args(
+        &workload->shape, sattn_workload_piece(workload, 0, SATTN_TENSOR_WEIGHTS, &bytes));
+    const sattn_verify_step step = {.d = args->d,
+                                    .n_k = args->n_k,
+                                    .state = args->q.data,
+                                    .embedded = (const float *)a.embedding.data +
+                                                SATTN_DECODER_TOKEN * args->d,
+                                    .h = args->k.data,
+                                    .keys = args->v.data,
+                                    .w_state = a.w_state.w.data,
+                                    .v = a.v,
+                                    .w_input = a.w_embedded.w.data,
+                                    .w_hidden = a.w_hidden.w.data};
+    return sattn_verify_step_state(&step, args->o.data, result);
+}
+
+/* Each part on what the part before it left, and the whole on all of them. */
+static sattn_status check_parts(const sattn_variant *variant, sattn_verify_result *result,
+                                const char **why)
 {
     const sattn_bench_decoder *const own = verified->decoder;
     const sattn_decoder *const d = own->decoder;
-    (void)args; /* are those of the call */
     checked_step step = {.own = own,
                          .decoder = d,
                          .workspace = verified->workspace,
@@ -192,7 +215,6 @@ sattn_status sattn_decoder_verify(const sattn_attention_args *args, const sattn_
     float *const memory = malloc(
         (size_t)(d->args.n_k + d->n_embed + d->n_enc + d->n_hidden + d->n_vocab) * sizeof *memory);
     if (!memory) {
-        *why = "verify: no memory";
         return SATTN_ERR_MEMORY;
     }
     step.scores = memory;
@@ -200,4 +222,13 @@ sattn_status sattn_decoder_verify(const sattn_attention_args *args, const sattn_
     run_and_check(&step, variant, step.input + d->n_embed + d->n_enc);
     free(memory);
     return SATTN_OK;
+}
+
+sattn_status sattn_decoder_verify(const sattn_attention_args *args, const sattn_variant *variant,
+                                  sattn_verify_result *result, const char **why)
+{
+    *why = "verify: no memory";
+    if (!variant->part && !check_state(args, result))
+        return SATTN_ERR_MEMORY;
+    return variant->peer ? SATTN_OK : check_parts(variant, result, why);
 }

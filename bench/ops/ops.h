@@ -98,6 +98,8 @@ typedef struct sattn_bench_task {
     sattn_status (*run)(struct sattn_bench_call *call);
     /* Which kernels run, as a comma list; NULL: what the dispatcher says of a call of the op. */
     void (*name)(const struct sattn_bench_call *call, char *kernels, size_t size);
+    /* Told of the call before it is verified, where arguments do not say it all; NULL: they do. */
+    void (*note)(const struct sattn_bench_call *call);
     /* Compares sampled rows of what a call left in `args`, and scans all of it. Anything but
      * SATTN_OK: it could not be done, and *why says it (static text). */
     sattn_status (*verify)(const sattn_attention_args *args, const sattn_variant *variant,

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PEER_OPS = 4, CAPS = 2 };
+enum { PEER_OPS = 6, CAPS = 2 };
 
-static const char *const peer_ops[PEER_OPS] = {"fused", "qk", "softmax", "av"};
+static const char *const peer_ops[PEER_OPS] = {"fused", "qk", "softmax", "av", "decoder", "self"};
 static const char *const peer_names[SATTN_PEERS] = {"openblas", "onednn", "onednn-graph", "pytorch",
                                                     "onnxruntime"};
 
@@ -57,6 +57,8 @@ const sattn_variant *sattn_peer_variant(const char *op, int peer, const char *ca
         sattn_variant *const variant = &variants[o][cap != NULL][peer];
         if (strcmp(peer_ops[o], op) != 0)
             continue;
+        if (sattn_bench_op_by_name(op)->task->is_layer && strcmp(peer_names[peer], "pytorch") != 0)
+            return NULL; /* others have no layers */
         if (!variant->op)
             make(variant, op, peer, cap);
         return variant;

@@ -6,6 +6,7 @@
  * the bits of theirs. */
 #include "bench/bench_call.h"
 #include "bench/ops/sample.h"
+#include "bench/verify/layers.h"
 #include "bench/verify/steps.h"
 
 #include <stdio.h>
@@ -16,9 +17,9 @@ enum { MAPS = 4 }; /* of queries, keys, values and outputs */
 
 static sattn_work work(const sattn_attention_args *args)
 {
-    const double n = (double)args->n_q, d = (double)args->d;
-    return (sattn_work){.flops = 2 * MAPS * n * d * d + 4 * d * sattn_visible_pairs(args),
-                        .bytes = (MAPS * d * d + 2 * n * d) * sizeof(float)};
+    const double n = (double)args->n_q, d = (double)args->d, weights = (double)MAPS * d * d;
+    return (sattn_work){.flops = 2 * n * weights + 4 * d * sattn_visible_pairs(args),
+                        .bytes = (weights + 2 * n * d) * sizeof(float)};
 }
 
 static sattn_linear_weights weights_of(const sattn_bench_call *call, int map)
@@ -55,16 +56,20 @@ static bool open_call(sattn_bench_call *call, char *why, size_t why_size)
     return false;
 }
 
-static const sattn_bench_call *verified; /* `verify` is told of nothing but arguments */
-
 static sattn_status run(sattn_bench_call *call)
 {
     const sattn_self_attention_args args = layer_of(call);
-    verified = call;
     return sattn_self_attention(&args, &call->options);
 }
 
 /* ---- verification */
+
+static const sattn_bench_call *verified; /* `verify` is told of nothing but arguments */
+
+static void note(const sattn_bench_call *call)
+{
+    verified = call;
+}
 
 /* The maps and the attention, one call after the other, into memory of their own. */
 typedef struct layer_parts {
@@ -132,10 +137,32 @@ static sattn_status run_parts(const layer_parts *parts, const sattn_variant *var
     return status == SATTN_OK ? run_map(parts, MAPS - 1, parts->made[3], parts->made[4]) : status;
 }
 
+/* Of another library nothing is known but its output. */
+static bool check_rows(const sattn_attention_args *args, sattn_verify_result *result)
+{
+    const sattn_verify_self layer = {.n = args->n_q,
+                                     .d = args->d,
+                                     .n_heads = verified->workload->shape.n_heads,
+                                     .causal = args->causal,
+                                     .x = args->q.data,
+                                     .w_q = weights_of(verified, 0).w.data,
+                                     .w_k = weights_of(verified, 1).w.data,
+                                     .w_v = weights_of(verified, 2).w.data,
+                                     .w_o = weights_of(verified, 3).w.data};
+    return sattn_verify_self_rows(&layer, args->o.data, result);
+}
+
 static sattn_status verify(const sattn_attention_args *args, const sattn_variant *variant,
                            sattn_verify_result *result, const char **why)
 {
     const int64_t n = args->n_q * args->d;
+    if (variant->peer) {
+        *why = "verify: no memory";
+        for (int64_t row = 0; row < args->n_q; ++row)
+            sattn_sample_scan((const float *)args->o.data + row * args->d, args->d,
+                              (sattn_verify_place){.row = row}, result);
+        return check_rows(args, result) ? SATTN_OK : SATTN_ERR_MEMORY;
+    }
     layer_parts parts = {.call = verified, .options = verified->options, .result = result};
     float *const memory = malloc((MAPS + 1) * (size_t)n * sizeof *memory);
     *why = "verify: a part of the layer was refused, or no memory";
@@ -163,9 +190,10 @@ const sattn_bench_task sattn_task_self = {
     .memory = SATTN_LIMIT_READ,
     .streamed = SATTN_TENSOR_WEIGHTS,
     .is_layer = true,
-    .error_unit = "that of linear, and of fused",
+    .error_unit = "that of linear, and of fused; of peers u",
     .work = work,
     .open = open_call,
     .run = run,
+    .note = note,
     .verify = verify,
 };

@@ -10,14 +10,19 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const task_names[SATTN_PEER_TASKS] = {"attention", "qk", "softmax", "av"};
+static const char *const task_names[SATTN_PEER_TASKS] = {"attention", "qk",      "softmax",
+                                                         "av",        "decoder", "self"};
 
 /* ---- what a task looks at */
 
 enum { TAKES_QK = 1, TAKES_SOFTMAX = 2, TAKES_AV = 4 };
 
-static const unsigned taken[SATTN_PEER_TASKS] = {TAKES_QK | TAKES_SOFTMAX | TAKES_AV, TAKES_QK,
-                                                 TAKES_SOFTMAX, TAKES_AV};
+static const unsigned taken[SATTN_PEER_TASKS] = {TAKES_QK | TAKES_SOFTMAX | TAKES_AV,
+                                                 TAKES_QK,
+                                                 TAKES_SOFTMAX,
+                                                 TAKES_AV,
+                                                 TAKES_QK | TAKES_AV,
+                                                 TAKES_QK | TAKES_AV};
 
 static int64_t keys_of(const sattn_attention_args *args, int64_t batch)
 {
@@ -143,6 +148,18 @@ static bool add_mask(json_t *question, const sattn_mask *mask, sattn_shared *cop
     return true;
 }
 
+static void add_layer(json_t *question, const sattn_peer_request *request)
+{
+    const sattn_peer_layer *const layer = &request->layer;
+    const char *const weights = (const char *)layer->weights, *const base = request->memory->base;
+    if (!weights)
+        return;
+    json_object_set_new(question, "weights", json_integer((json_int_t)(weights - base)));
+    json_object_set_new(question, "n_heads", json_integer((json_int_t)layer->n_heads));
+    json_object_set_new(question, "n_words", json_integer((json_int_t)layer->n_words));
+    json_object_set_new(question, "token", json_integer((json_int_t)layer->token));
+}
+
 static json_t *question_of(const sattn_peer_call *call, const sattn_peer_request *request)
 {
     const sattn_attention_args *const a = request->args;
@@ -158,8 +175,10 @@ static json_t *question_of(const sattn_peer_call *call, const sattn_peer_request
         (json_int_t)a->d, "d_v", (json_int_t)a->d_v, "scale", scale, "causal", causal, "offset",
         (json_int_t)(causal && a->batch > 0 ? offset_of(a, 0) : 0), "features",
         features_of(request));
-    if (question)
+    if (question) {
         add_tensors(question, request);
+        add_layer(question, request);
+    }
     return question;
 }
 

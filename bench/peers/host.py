@@ -30,7 +30,9 @@ class Request:
     """A call to be opened: sizes as attributes, tensors by `tensor`."""
 
     def __init__(self, message, files):
-        self.__dict__.update({name: value for name, value in message.items() if name != "do"})
+        self.__dict__.update({name: value for name, value in message.items()
+                              if name not in ("do", "weights")})
+        self.weights_at = message.get("weights")
         self.tensors = {name: message[name] for name in ("q", "k", "v", "o") if name in message}
         self.memory = _map(files[0], message["size"])
         self.mask_memory = _map(files[1], message["mask_size"]) if "mask" in message else None
@@ -44,6 +46,12 @@ class Request:
         return numpy.ndarray((self.batch, heads, rows, features), numpy.float32, self.memory,
                              number * self.set_bytes + offset,
                              [stride * ELEMENT for stride in strides] + [ELEMENT])
+
+    def weights(self, number):
+        """All numbers from the weights of a layer on, of one set."""
+        begin = number * self.set_bytes + self.weights_at
+        end = (number + 1) * self.set_bytes
+        return numpy.ndarray((end - begin) // ELEMENT, numpy.float32, self.memory, begin)
 
     def hidden(self):
         """What the call hides, as a mask and whether there is a causal limit beside it that counts

@@ -12,7 +12,7 @@ import host
 try:
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
-    from torch.nn.functional import scaled_dot_product_attention
+    from torch.nn.functional import linear, scaled_dot_product_attention, softmax
 except ImportError as why:
     torch = None
     reason = str(why)
@@ -20,7 +20,75 @@ except ImportError as why:
 BACKENDS = ("FLASH_ATTENTION", "MATH")
 
 
+def decoder_ways(request):
+    """A step of Bahdanau's attention by primitives, nn.GRUCell, and an output layer; weights as
+    bench/ops/decoder.c has them."""
+    d, words = request.d, request.n_words
+    weights = torch.from_numpy(request.weights(0))[:(11 * d + words + 1) * d].view(-1, d)
+    w_state, _, w_input, w_hidden, w_out, v = weights.split([d, d, 6 * d, 3 * d, words, 1])
+    w_input, v = w_input.view(3 * d, 2 * d), v[0]
+    cell = torch.nn.GRUCell(2 * d, d, bias=False)
+    cell.weight_ih = torch.nn.Parameter(w_input, requires_grad=False)
+    cell.weight_hh = torch.nn.Parameter(w_hidden, requires_grad=False)
+    state, h, keys, o = (torch.from_numpy(request.tensor(name, 0))[0, 0] for name in "qkvo")
+    token = torch.tensor([request.token])
+    results = [None]
+
+    def run(_):
+        scores = torch.tanh(linear(state, w_state) + keys) @ v
+        context = softmax(scores, 0) @ h
+        cell_input = torch.cat((w_out[token], context[None]), 1)
+        results[0] = cell(cell_input, state)
+        linear(results[0], w_out)
+
+    def by_vectors(_):
+        scores = torch.mv(torch.tanh(torch.mv(w_state, state[0]) + keys), v)
+        context = torch.mv(h.t(), softmax(scores, 0))
+        x = torch.mv(w_input, torch.cat((w_out[request.token], context))).chunk(3)
+        g = torch.mv(w_hidden, state[0]).chunk(3)
+        reset, update = torch.sigmoid(x[0] + g[0]), torch.sigmoid(x[1] + g[1])
+        candidate = torch.tanh(x[2] + reset * g[2])
+        results[0] = torch.lerp(candidate, state[0], update)[None]
+        torch.mv(w_out, results[0][0])
+
+    return [host.Way("nn.GRUCell, attention by tanh, matmul and softmax", run,
+                     lambda _: o.copy_(results[0]), torch.inference_mode),
+            host.Way("mv and functions of vectors", by_vectors,
+                     lambda _: o.copy_(results[0]), torch.inference_mode)]
+
+
+def self_ways(request):
+    """nn.MultiheadAttention, and the same by linear and scaled_dot_product_attention."""
+    d, n, heads = request.d, request.n_q, request.n_heads
+    weights = torch.from_numpy(request.weights(0))[:4 * d * d].view(4 * d, d)
+    w_in, w_out = weights[:3 * d], weights[3 * d:]
+    module = torch.nn.MultiheadAttention(d, heads, bias=False, batch_first=True).eval()
+    module.in_proj_weight = torch.nn.Parameter(w_in, requires_grad=False)
+    module.out_proj.weight = torch.nn.Parameter(w_out, requires_grad=False)
+    x, o = (torch.from_numpy(request.tensor(name, 0))[0] for name in "qo")
+    hidden = torch.ones(n, n, dtype=torch.bool).triu(1) if request.causal else None
+    results = [None]
+
+    def by_module(_):
+        results[0] = module(x, x, x, need_weights=False, attn_mask=hidden,
+                            is_causal=request.causal)[0]
+
+    def by_functions(_):
+        q, k, v = (part.view(1, n, heads, d // heads).transpose(1, 2)
+                   for part in linear(x, w_in).split(d, -1))
+        y = scaled_dot_product_attention(q, k, v, is_causal=request.causal)
+        results[0] = linear(y.transpose(1, 2).reshape(1, n, d), w_out)
+
+    return [host.Way(name, run, lambda _: o.copy_(results[0]), torch.inference_mode)
+            for name, run in (("nn.MultiheadAttention", by_module),
+                              ("linear, scaled_dot_product_attention, linear", by_functions))]
+
+
 def open_call(request):
+    layers = {"decoder": decoder_ways, "self": self_ways}
+    if request.task in layers:
+        torch.set_num_threads(request.threads)
+        return layers[request.task](request), torch.get_num_threads()
     request.expect_only("mask")
     torch.set_num_threads(request.threads)
     tensors = [[torch.from_numpy(request.tensor(name, number)) for name in "qkvo"]

@@ -49,6 +49,8 @@ typedef enum sattn_peer_task {
     SATTN_PEER_QK,        /* ... of sattn_qk, and so on */
     SATTN_PEER_SOFTMAX,
     SATTN_PEER_AV,
+    SATTN_PEER_DECODER, /* state q, encoder states k, keys v, next state o */
+    SATTN_PEER_SELF,    /* inputs q, outputs o */
     SATTN_PEER_TASKS,
 } sattn_peer_task;
 
@@ -83,12 +85,20 @@ typedef struct sattn_peers {
 void sattn_peers_open(sattn_peers *peers, const sattn_peers_setting *setting);
 void sattn_peers_close(sattn_peers *peers);
 
+/* What the last two tasks are given besides: weights as bench/ops/decoder.c and self.c have them.
+ */
+typedef struct sattn_peer_layer {
+    const float *weights; /* in the first set too */
+    int64_t n_heads, n_words, token;
+} sattn_peer_layer;
+
 /* What is to be called. Tensors of `args` are dense or strided as for our own functions; q, k, v,
  * o, scores and scores_in lie within the first set of `memory`. Masks, slopes, sinks and lengths
  * may lie anywhere. */
 typedef struct sattn_peer_request {
     sattn_peer_task task;
     const sattn_attention_args *args; /* of set 0 */
+    sattn_peer_layer layer;
     const sattn_shared *memory;
     int64_t n_sets;
     size_t set_bytes; /* from one set to the next */

@@ -76,6 +76,13 @@ void sattn_verify_fail(double got, double want, double bound, const char *why,
     result->failed_why = why;
 }
 
+double sattn_verify_ulp(double value)
+{
+    int exponent;
+    frexp(value, &exponent);
+    return value == 0 || exponent < -125 ? 0x1p-149 : ldexp(1.0, exponent - 24);
+}
+
 /* How exact a finite element is; one that is above its bound counts too. */
 static void measure_error(const sattn_verify_element *element, double error, sattn_verify_place at,
                           sattn_verify_result *result)
@@ -101,10 +108,7 @@ static void measure_error(const sattn_verify_element *element, double error, sat
     }
     if (!element->in_ulp || element->want == 0)
         return;
-    int exponent;
-    frexp(element->want, &exponent);
-    result->worst_ulp =
-        fmax(result->worst_ulp, error / ldexp(1.0, exponent > -125 ? exponent - 24 : -149));
+    result->worst_ulp = fmax(result->worst_ulp, error / sattn_verify_ulp(element->want));
     result->worst_relative = fmax(result->worst_relative, error / fabs(element->want));
 }
 

@@ -19,6 +19,9 @@ typedef struct sattn_verify_element {
     bool may_spoil; /* anything that is not finite is good as well */
 } sattn_verify_element;
 
+/* One unit in the last place of a number of this size; below FLT_MIN that of FLT_MIN. */
+double sattn_verify_ulp(double value);
+
 /* Counts the element, and fails it where its class or its error is wrong. A non-finite `want` may
  * come as NaN too: an infinity may meet a weight that is 0 in f32. A NaN stays one. */
 void sattn_verify_record(const sattn_verify_element *element, sattn_verify_place at,

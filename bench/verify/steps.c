@@ -148,14 +148,6 @@ void sattn_verify_outputs_row(const sattn_verify_outputs *row, const float *got,
     }
 }
 
-/* One unit in the last place of a number of this size; below FLT_MIN that of FLT_MIN. */
-static double ulp_of(double value)
-{
-    int exponent;
-    frexp(value, &exponent);
-    return value == 0 || exponent < -125 ? 0x1p-149 : ldexp(1.0, exponent - 24);
-}
-
 static const double exp_highest = 88.72283905206835;  /* ln FLT_MAX */
 static const double exp_lowest = -103.97207708399180; /* ln 2^-150 */
 
@@ -168,7 +160,7 @@ static void verify_exp(float x, float y, double bound_ulp, sattn_verify_place at
     } else if ((double)x < exp_lowest) {
         sattn_verify_record_bits(y, 0.0f, "exp below ln 2^-150 must be +0", at, result);
     } else {
-        const double ulp = ulp_of(want);
+        const double ulp = sattn_verify_ulp(want);
         const sattn_verify_element element = {
             .got = y, .want = want, .bound = bound_ulp * ulp, .unit = ulp, .in_ulp = true};
         sattn_verify_record(&element, at, result);
@@ -185,7 +177,7 @@ static void verify_tanh(float x, float y, double bound_ulp, sattn_verify_place a
         sattn_verify_record_bits(y, x > 0 ? 1.0f : -1.0f, "tanh of infinity must be +-1", at,
                                  result);
     } else {
-        const double ulp = ulp_of(want);
+        const double ulp = sattn_verify_ulp(want);
         const sattn_verify_element element = {
             .got = y, .want = want, .bound = bound_ulp * ulp, .unit = ulp, .in_ulp = true};
         sattn_verify_record(&element, at, result);
@@ -199,7 +191,7 @@ static void verify_sigmoid(float x, float y, double bound_ulp, sattn_verify_plac
     if ((double)x < exp_lowest) {
         sattn_verify_record_bits(y, 0.0f, "sigmoid below ln 2^-150 must be +0", at, result);
     } else {
-        const double ulp = ulp_of(want);
+        const double ulp = sattn_verify_ulp(want);
         const sattn_verify_element element = {
             .got = y, .want = want, .bound = bound_ulp * ulp, .unit = ulp, .in_ulp = true};
         sattn_verify_record(&element, at, result);

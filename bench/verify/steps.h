@@ -14,7 +14,7 @@
  *   exp      ULP: of the result, and of FLT_MIN below it
  *   tanh     ULP; so sigmoid
  *   additive u * sum_x |v_x tanh(q_x + k_x)|
- *   linear   u * (sum_x |w_x x_x| + |b|)
+ *   linear   u * (sum_x |w_x x_x| + |b| + |y|)
  *   gru      u * (|n| + |z (h - n)| + (|x_n| + |r h_n|) (1 - n^2) (1 - z))
  *
  * `at` names the row in reports; nothing is allocated. */
@@ -53,9 +53,10 @@ void sattn_verify_alignments_row(const sattn_verify_alignments *row, const float
 
 /* Outputs of one row of a linear map, got[n_out]. */
 typedef struct sattn_verify_map {
-    const float *x;    /* [n_in] */
-    const float *w;    /* [n_out, n_in] */
-    const float *bias; /* [n_out], or NULL */
+    const float *x;        /* [n_in] */
+    const float *w;        /* [n_out, n_in] */
+    const float *bias;     /* [n_out], or NULL */
+    const float *added_to; /* [n_out] what the outputs held before, or NULL: they were not read */
     int64_t w_stride, n_in, n_out;
 } sattn_verify_map;
 
@@ -70,6 +71,10 @@ typedef struct sattn_verify_gates {
     double sigmoid_ulp, tanh_ulp; /* largest errors of the kernel's functions, as the registry
                                      states them of its siblings */
 } sattn_verify_gates;
+
+/* What an element may be off by, the oracle being exact. `state_gate` is its h_n. */
+double sattn_verify_gates_error(const sattn_ref_gru_element *e, double state_gate, double h,
+                                double sigmoid_ulp, double tanh_ulp);
 
 void sattn_verify_gates_row(const sattn_verify_gates *row, const float *got, sattn_verify_place at,
                             sattn_verify_result *result);

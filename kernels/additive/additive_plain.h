@@ -7,8 +7,8 @@
  * of an ISA and OpenMP's simd pragmas it is what a compiler makes of a good plain program
  * (`autovec`). A block of keys stays in cache for all queries; a score is one reduction over the
  * features, with the tanh of tanh_poly.h in it. */
-#ifndef SATTN_KERNELS_ADDITIVE_ADDITIVE_PLAIN_H
-#define SATTN_KERNELS_ADDITIVE_ADDITIVE_PLAIN_H
+#ifndef SATTN_KERNELS_ADDITIVE_PLAIN_H
+#define SATTN_KERNELS_ADDITIVE_PLAIN_H
 
 #include "kernels/contract.h"
 #include "kernels/vec/vec_plain.h"

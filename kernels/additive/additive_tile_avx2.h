@@ -2,8 +2,8 @@
  *
  * additive_tile_avx2.h: one tile of additive alignment in AVX2, 8 features per vector, with the
  * tanh that a kernel brings. */
-#ifndef SATTN_KERNELS_ADDITIVE_ADDITIVE_TILE_AVX2_H
-#define SATTN_KERNELS_ADDITIVE_ADDITIVE_TILE_AVX2_H
+#ifndef SATTN_KERNELS_ADDITIVE_TILE_AVX2_H
+#define SATTN_KERNELS_ADDITIVE_TILE_AVX2_H
 
 #include "kernels/additive/additive_tiles.h"
 #include "kernels/vec/vec_avx2.h"

@@ -2,8 +2,8 @@
  *
  * additive_tile_neon.h: one tile of additive alignment in NEON, 4 features per vector, with the
  * tanh that a kernel brings. */
-#ifndef SATTN_KERNELS_ADDITIVE_ADDITIVE_TILE_NEON_H
-#define SATTN_KERNELS_ADDITIVE_ADDITIVE_TILE_NEON_H
+#ifndef SATTN_KERNELS_ADDITIVE_TILE_NEON_H
+#define SATTN_KERNELS_ADDITIVE_TILE_NEON_H
 
 #include "kernels/additive/additive_tiles.h"
 #include "kernels/vec/vec_neon.h"

@@ -13,8 +13,8 @@
  * A score's bits must not depend on the queries and keys beside it. Hence every accumulator takes
  * the features in order and goes through the same tree of additions, and a group that is not full
  * runs through the same steps. */
-#ifndef SATTN_KERNELS_ADDITIVE_ADDITIVE_TILES_H
-#define SATTN_KERNELS_ADDITIVE_ADDITIVE_TILES_H
+#ifndef SATTN_KERNELS_ADDITIVE_TILES_H
+#define SATTN_KERNELS_ADDITIVE_TILES_H
 
 #include "kernels/contract.h"
 #include "kernels/vec/vec_base.h"

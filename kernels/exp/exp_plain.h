@@ -2,8 +2,8 @@
  *
  * exp_plain.h: exp of an array in plain C, the honest baseline of every hand-written kernel: a
  * polynomial without branches (exp_full_poly.h), so that a compiler can vectorise the loop. */
-#ifndef SATTN_KERNELS_EXP_EXP_PLAIN_H
-#define SATTN_KERNELS_EXP_EXP_PLAIN_H
+#ifndef SATTN_KERNELS_EXP_PLAIN_H
+#define SATTN_KERNELS_EXP_PLAIN_H
 
 #include "kernels/contract.h"
 #include "kernels/vec/vec_plain.h"

@@ -45,24 +45,6 @@
 #include "kernels/fused/fused_decode_fetch.h"
 #include "kernels/fused/fused_decode_mask.h"
 
-static inline void fused_decode_pack(const fused_decode_state *st, const fused_strip *strip,
-                                     int lanes, float scale)
-{
-    for (int first = 0, n = 0; first < st->n_rows; first += n) {
-        n = fused_decode_group_rows(st, first);
-        for (int r = 0; r < n; ++r) {
-            const float *const from = strip->q[first + r];
-            float *to = st->q + first * st->q_pitch + (int64_t)r * lanes;
-            int64_t x = 0;
-            for (; x + lanes <= st->d; x += lanes, to += n * lanes)
-                for (int lane = 0; lane < lanes; ++lane)
-                    to[lane] = scale * from[x + lane];
-            for (int lane = 0; x < st->d && lane < lanes; ++lane)
-                to[lane] = x + lane < st->d ? scale * from[x + lane] : 0.0f;
-        }
-    }
-}
-
 /* Moves the reference value to the block's maximum where it lags too far behind. */
 static inline void fused_decode_raise(const fused_decode_ops *ops, fused_decode_state *st)
 {
@@ -97,7 +79,8 @@ static inline void fused_decode_start(const sattn_fused_args *a, const fused_dec
     if (ops->pack)
         ops->pack(st, strip, a->scale);
     else
-        fused_decode_pack(st, strip, ops->lanes, a->scale);
+        score_group_pack(st->q, st->q_pitch, strip->q, st->n_rows, SCORE_GROUP, ops->lanes, st->d,
+                         a->scale);
 }
 
 static inline void fused_decode_store(const sattn_fused_args *a, const fused_decode_state *st,

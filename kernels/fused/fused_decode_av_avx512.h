@@ -6,8 +6,9 @@
  * go in bands of AV_BAND vectors, which up to three rows meet as a whole: V is read fastest in the
  * order in which it lies. More rows take a band two or four vectors at a time; from memory by runs
  * of keys so short that the lines which prefetching brings meanwhile, in their order, are there
- * before the next run. Where a band is too narrow for enough chains of additions, its keys are
- * dealt to 2 or 4 accumulators; that follows from its width, never from the rows. */
+ * before the next run; from a cache five to eight rows take all keys of a block at once, since
+ * groups of four would read V twice. Where a band is too narrow for enough chains of additions, its
+ * keys are dealt to 2 or 4 accumulators; that follows from its width, never from the rows. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_AV_AVX512_H
 #define SATTN_KERNELS_FUSED_DECODE_AV_AVX512_H
 
@@ -127,9 +128,11 @@ SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, con
     av_next(step, n_vecs);
 }
 
-/* The same for a run of the block's keys; `in_order`: lines are prefetched in that of V. */
-SATTN_INLINE void av_tile_of_run(av_step *step, const int n_rows, const int n_vecs,
-                                 const int n_parts, const bool in_order)
+/* The same for 4 to 8 rows. `in_order`: for a run of keys, whose lines are prefetched in the order
+ * of V; between two runs the accumulators wait in `sums`. Else for all keys of the block: they are
+ * first and last run at once, and `sums` is not touched. */
+SATTN_INLINE void av_tile_of_many(av_step *step, const int n_rows, const int n_vecs,
+                                  const int n_parts, const bool in_order)
 {
     const int n_acc = n_rows * n_vecs * n_parts;
     float *const sums = step->sums;
@@ -220,48 +223,49 @@ SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows)
         av_few_rows(step, n_vecs, 1);
 }
 
-/* A run of the keys of a band, two vectors at a time, or one where more rows' keys are dealt, which
- * they are in order only. */
-SATTN_INLINE void av_run_of_rows(av_step *step, int n_vecs, const int n_rows, const bool in_order)
+/* The keys of a step for a band, two vectors at a time. In runs a band may be so narrow that its
+ * keys are dealt to 2 accumulators: then registers hold one vector of more than 4 rows. From a
+ * cache such bands go by av_dealt. */
+SATTN_INLINE void av_many_rows(av_step *step, int n_vecs, const int n_rows, const bool in_order)
 {
     if (in_order && n_vecs < 5) {
         for (; n_rows == SCORE_GROUP && n_vecs > 1; n_vecs -= 2)
-            av_tile_of_run(step, n_rows, 2, 2, in_order);
+            av_tile_of_many(step, n_rows, 2, 2, in_order);
         for (; n_vecs > 0; --n_vecs)
-            av_tile_of_run(step, n_rows, 1, 2, in_order);
+            av_tile_of_many(step, n_rows, 1, 2, in_order);
         return;
     }
     for (; n_vecs > 1; n_vecs -= 2)
-        av_tile_of_run(step, n_rows, 2, 1, in_order);
+        av_tile_of_many(step, n_rows, 2, 1, in_order);
     if (n_vecs == 1)
-        av_tile_of_run(step, n_rows, 1, 1, in_order);
+        av_tile_of_many(step, n_rows, 1, 1, in_order);
 }
 
 SATTN_NOINLINE void av_run(av_step *step, int n_vecs, int n_rows)
 {
     if (n_rows == 8)
-        av_run_of_rows(step, n_vecs, 8, true);
+        av_many_rows(step, n_vecs, 8, true);
     else if (n_rows == 7)
-        av_run_of_rows(step, n_vecs, 7, true);
+        av_many_rows(step, n_vecs, 7, true);
     else if (n_rows == 6)
-        av_run_of_rows(step, n_vecs, 6, true);
+        av_many_rows(step, n_vecs, 6, true);
     else if (n_rows == 5)
-        av_run_of_rows(step, n_vecs, 5, true);
+        av_many_rows(step, n_vecs, 5, true);
     else
-        av_run_of_rows(step, n_vecs, 4, true);
+        av_many_rows(step, n_vecs, 4, true);
 }
 
 /* All keys of a block for more than 4 rows, from a cache. */
 SATTN_NOINLINE void av_block(av_step *step, int n_vecs, int n_rows)
 {
     if (n_rows == 8)
-        av_run_of_rows(step, n_vecs, 8, false);
+        av_many_rows(step, n_vecs, 8, false);
     else if (n_rows == 7)
-        av_run_of_rows(step, n_vecs, 7, false);
+        av_many_rows(step, n_vecs, 7, false);
     else if (n_rows == 6)
-        av_run_of_rows(step, n_vecs, 6, false);
+        av_many_rows(step, n_vecs, 6, false);
     else
-        av_run_of_rows(step, n_vecs, 5, false);
+        av_many_rows(step, n_vecs, 5, false);
 }
 
 /* A band by runs of keys: prefetching keeps to the order of V, whose next lines it brings while the

@@ -208,7 +208,7 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
          left -= n_keys, s += n_keys, k += n_keys * stride) {
         const float *rows[SCORE_KEYS];
         __m256 acc[TILE];
-        fused_decode_rows(rows, k, stride, left, n_keys);
+        score_group_keys(rows, k, stride, left, n_keys);
         score_tile_f32x8(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
         SATTN_UNROLL(8)
         for (int i = n_rows * n_keys; i < TILE; ++i)

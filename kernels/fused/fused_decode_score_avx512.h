@@ -143,7 +143,7 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
          left -= n_keys, s += n_keys, k += n_keys * stride) {
         const float *rows[SCORE_KEYS];
         __m512 acc[TILE];
-        fused_decode_rows(rows, k, stride, left, n_keys);
+        score_group_keys(rows, k, stride, left, n_keys);
         score_tile_f32x16(acc, q, rows, d, ahead, n_rows, n_keys, fetch);
         const __m512 tile_f32x16 = sum_tile(acc, n_rows, n_keys);
         max_f32x16 = raise_max(max_f32x16, tile_f32x16);
@@ -207,7 +207,7 @@ SATTN_NOINLINE void score_wide_rows(fused_decode_state *st, const fused_decode_b
     for (int left = part->end - part->begin; left > 0; left -= 4, s += 4, k += 4 * stride) {
         const float *rows[SCORE_KEYS];
         __m512 keys_f32x16[2][4];
-        fused_decode_rows(rows, k, stride, left, 4);
+        score_group_keys(rows, k, stride, left, 4);
         SATTN_UNROLL(2)
         for (int pair = 0; pair < 4; pair += 2) {
             __m512 acc[TILE];

@@ -19,10 +19,10 @@ typedef struct fused_decode_state {
     int64_t q_pitch; /* floats per row of q: d rounded up to whole vectors */
     int64_t o_pitch; /* floats per row of o */
     int n_rows;
-    int group; /* most rows of a group */
-    float *q;  /* scale * q, zeros behind d, as `pack` leaves it; by fused_decode_pack: group of n
-                * rows   from row r on at q + r * q_pitch, laid out [vectors of a row][n][lanes] */
-    float *s;  /* [slot][FUSED_DECODE_KEYS] scores, then weights, of the block at hand */
+    int group;    /* most rows of a group */
+    float *q;     /* scale * q, zeros behind d, as `pack` leaves it; by score_group_pack: group of n
+                   * rows from row r on at q + r * q_pitch, laid out [vectors of a row][n][lanes] */
+    float *s;     /* [slot][FUSED_DECODE_KEYS] scores, then weights, of the block at hand */
     float *spans; /* [FUSED_DECODE_ROWS][FUSED_DECODE_KEYS]: s of the blocks of a span */
     int slot;     /* rows of s: n_rows, whole groups if there are several rows */
     float *o;     /* [n_rows][o_pitch] */
@@ -65,7 +65,8 @@ typedef struct fused_decode_ops {
     int group;        /* most rows of a group: SCORE_GROUP, or twice that */
     int in_order;     /* most rows that read K key by key, so in the order in which it lies */
     bool takes_turns; /* from memory groups of rows meet a few keys of a block at a time */
-    /* q = scale * Q as `score` wants it; NULL: by fused_decode_pack */
+    /* q = scale * Q as `score` wants it; NULL: by score_group_pack,
+     * of groups of at most SCORE_GROUP rows */
     void (*pack)(fused_decode_state *st, const fused_strip *strip, float scale);
     /* s[r][j] = q[r] . k[j] for the rows and keys of the part, and block_max over the keys of the
      * block up to the last of these, as if every key were visible; a NaN does not enter block_max.
@@ -118,23 +119,6 @@ static inline void fused_decode_take(fused_decode_state *st, int i)
 static inline int fused_decode_columns(const fused_decode_block *block)
 {
     return (block->n_keys + FUSED_DECODE_UNIT - 1) / FUSED_DECODE_UNIT * FUSED_DECODE_UNIT;
-}
-
-/* rows[0 .. n_keys) of K from `first` on, of which n_left >= 1 exist; behind the last, that again.
- */
-SATTN_INLINE void fused_decode_rows(const float *rows[SCORE_KEYS], const float *first,
-                                    int64_t stride, int n_left, const int n_keys)
-{
-    rows[0] = first;
-    if (n_left >= n_keys) {
-        SATTN_UNROLL(8)
-        for (int i = 1; i < n_keys; ++i)
-            rows[i] = rows[i - 1] + stride;
-    } else {
-        SATTN_UNROLL(8)
-        for (int i = 1; i < n_keys; ++i)
-            rows[i] = rows[i - 1] + (i < n_left ? stride : 0);
-    }
 }
 
 /* With nothing but -inf so far, any finite reference gives the weights 0 that are due. */

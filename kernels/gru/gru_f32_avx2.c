@@ -35,7 +35,8 @@ SATTN_INLINE void gates(__m256 value[], const gru_place *at, int gate)
 {
     SATTN_UNROLL(2)
     for (int u = 0; u < EACH; ++u)
-        value[u] = _mm256_add_ps(load(at->row->x[gate], at, u), load(at->row->s[gate], at, u));
+        value[u] =
+            _mm256_add_ps(load(at->row->gates_x[gate], at, u), load(at->row->gates_h[gate], at, u));
     vec_sigmoid_each_f32x8(value, EACH);
 }
 
@@ -45,8 +46,8 @@ SATTN_INLINE void candidate_sums(__m256 sum[], const gru_place *at)
     gates(sum, at, GRU_RESET);
     SATTN_UNROLL(2)
     for (int u = 0; u < EACH; ++u)
-        sum[u] = _mm256_fmadd_ps(sum[u], load(at->row->s[GRU_CANDIDATE], at, u),
-                                 load(at->row->x[GRU_CANDIDATE], at, u));
+        sum[u] = _mm256_fmadd_ps(sum[u], load(at->row->gates_h[GRU_CANDIDATE], at, u),
+                                 load(at->row->gates_x[GRU_CANDIDATE], at, u));
 }
 
 /* From the sums to the next states. */

@@ -9,12 +9,12 @@ sattn_gru_fn sattn_gru_f32_avx512;
 
 enum { LANES = 16, EACH = 2, STEP = LANES * EACH };
 
-/* Vector u of a place, of an array of the row. */
 SATTN_INLINE __mmask16 lanes_of(const gru_place *at, int u)
 {
     return at->is_whole ? (__mmask16)0xffff : vec_tail_m16(at->row->n_hidden - at->j - u * LANES);
 }
 
+/* Vector u of a place, of an array of the row. */
 SATTN_INLINE __m512 load(const float *array, const gru_place *at, int u)
 {
     return vec_load_tail_f32x16(array + at->j + u * LANES, lanes_of(at, u));
@@ -30,7 +30,8 @@ SATTN_INLINE void gates(__m512 value[], const gru_place *at, int gate)
 {
     SATTN_UNROLL(2)
     for (int u = 0; u < EACH; ++u)
-        value[u] = _mm512_add_ps(load(at->row->x[gate], at, u), load(at->row->s[gate], at, u));
+        value[u] =
+            _mm512_add_ps(load(at->row->gates_x[gate], at, u), load(at->row->gates_h[gate], at, u));
     vec_sigmoid_in_each_f32x16(value, EACH, false);
 }
 
@@ -40,8 +41,8 @@ SATTN_INLINE void candidate_sums(__m512 sum[], const gru_place *at)
     gates(sum, at, GRU_RESET);
     SATTN_UNROLL(2)
     for (int u = 0; u < EACH; ++u)
-        sum[u] = _mm512_fmadd_ps(sum[u], load(at->row->s[GRU_CANDIDATE], at, u),
-                                 load(at->row->x[GRU_CANDIDATE], at, u));
+        sum[u] = _mm512_fmadd_ps(sum[u], load(at->row->gates_h[GRU_CANDIDATE], at, u),
+                                 load(at->row->gates_x[GRU_CANDIDATE], at, u));
 }
 
 /* From the sums to the next states. */

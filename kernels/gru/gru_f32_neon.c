@@ -30,7 +30,8 @@ SATTN_INLINE void gates(float32x4_t value[], const gru_place *at, int gate)
 {
     SATTN_UNROLL(2)
     for (int u = 0; u < EACH; ++u)
-        value[u] = vaddq_f32(load(at->row->x[gate], at, u), load(at->row->s[gate], at, u));
+        value[u] =
+            vaddq_f32(load(at->row->gates_x[gate], at, u), load(at->row->gates_h[gate], at, u));
     vec_sigmoid_in_each_f32x4(value, EACH, false);
 }
 
@@ -40,8 +41,8 @@ SATTN_INLINE void candidate_sums(float32x4_t sum[], const gru_place *at)
     gates(sum, at, GRU_RESET);
     SATTN_UNROLL(2)
     for (int u = 0; u < EACH; ++u)
-        sum[u] = vfmaq_f32(load(at->row->x[GRU_CANDIDATE], at, u), sum[u],
-                           load(at->row->s[GRU_CANDIDATE], at, u));
+        sum[u] = vfmaq_f32(load(at->row->gates_x[GRU_CANDIDATE], at, u), sum[u],
+                           load(at->row->gates_h[GRU_CANDIDATE], at, u));
 }
 
 /* From the sums to the next states. */

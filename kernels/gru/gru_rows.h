@@ -11,8 +11,8 @@
  *
  * which do not wait for each other. The last elements go through the same functions under a mask,
  * so an element's bits do not depend on its place. */
-#ifndef SATTN_KERNELS_GRU_GRU_ROWS_H
-#define SATTN_KERNELS_GRU_GRU_ROWS_H
+#ifndef SATTN_KERNELS_GRU_ROWS_H
+#define SATTN_KERNELS_GRU_ROWS_H
 
 #include "kernels/contract.h"
 #include "kernels/vec/vec_base.h"
@@ -21,7 +21,7 @@ enum { GRU_RESET, GRU_UPDATE, GRU_CANDIDATE }; /* order of the gates */
 
 /* A row's numbers at element 0, those of the two projections gate by gate. */
 typedef struct gru_row {
-    const float *x[3], *s[3], *h;
+    const float *gates_x[3], *gates_h[3], *h;
     float *y;
     int64_t n_hidden;
 } gru_row;
@@ -40,10 +40,10 @@ SATTN_INLINE void gru_rows(const sattn_gru_args *args, gru_row_step *step)
 {
     const int64_t n = args->n_hidden;
     for (int64_t i = args->i0; i < args->i1; ++i) {
-        const float *const x = args->gates_x + i * args->gates_x_stride;
-        const float *const s = args->gates_h + i * args->gates_h_stride;
-        const gru_row row = {.x = {x, x + n, x + 2 * n},
-                             .s = {s, s + n, s + 2 * n},
+        const float *const gates_x = args->gates_x + i * args->gates_x_stride;
+        const float *const gates_h = args->gates_h + i * args->gates_h_stride;
+        const gru_row row = {.gates_x = {gates_x, gates_x + n, gates_x + 2 * n},
+                             .gates_h = {gates_h, gates_h + n, gates_h + 2 * n},
                              .h = args->h + i * args->h_stride,
                              .y = args->y + i * args->y_stride,
                              .n_hidden = n};

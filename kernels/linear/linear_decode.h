@@ -24,11 +24,9 @@
 #include "kernels/vec/score_group.h"
 
 enum {
-    LINEAR_PACKED = 4,  /* outputs that take turns where W is packed */
-    LINEAR_TILE = 16,   /* a multiple of every tile's outputs */
-    LINEAR_NEAR = 4096, /* floats of W that stay in the first cache for all groups */
-    LINEAR_CHUNK = SATTN_TILE_KEYS_MAX,        /* outputs whose sums wait in scratch, ... */
-    LINEAR_PITCH = LINEAR_CHUNK + LINEAR_TILE, /* ... and what a tile may write behind them */
+    LINEAR_PACKED = 4,                        /* outputs that take turns where W is packed */
+    LINEAR_CHUNK = SATTN_TILE_KEYS_MAX,       /* outputs whose sums wait in scratch, ... */
+    LINEAR_PITCH = LINEAR_CHUNK + SCORE_TILE, /* ... and what a tile may write behind them */
 };
 
 /* Of a group that reads packed W, k is the block of its first key, and k_stride the floats that
@@ -36,20 +34,10 @@ enum {
 typedef struct linear_decode_ops {
     int lanes;
     int packed_rows; /* most rows of a group where W is packed */
-    /* s[r][j] = q[r] . k[j]; the second may write up to LINEAR_TILE sums at once */
+    /* s[r][j] = q[r] . k[j]; the second may write up to SCORE_TILE sums at once */
     void (*score)(const score_group *group);
     void (*score_packed)(const score_group *group);
 } linear_decode_ops;
-
-/* Outputs of a block: all, where one group of rows reads them once. */
-static inline int64_t linear_decode_block(const sattn_linear_args *a, int n_rows, int group_rows)
-{
-    if (n_rows <= group_rows)
-        return LINEAR_CHUNK;
-    const int64_t tile = a->packed ? LINEAR_PACKED : LINEAR_TILE;
-    const int64_t n_tiles = LINEAR_NEAR / (tile * a->n_in);
-    return (n_tiles > 1 ? n_tiles : 1) * tile;
-}
 
 /* The sums of a strip of rows and of outputs [first, first + n), n <= LINEAR_CHUNK. */
 static inline void linear_decode_sums(const sattn_linear_args *a, const linear_decode_ops *ops,
@@ -57,7 +45,9 @@ static inline void linear_decode_sums(const sattn_linear_args *a, const linear_d
                                       int n_rows, float *sums, int64_t first, int64_t n)
 {
     const int most = a->packed ? ops->packed_rows : SCORE_GROUP;
-    const int64_t block = linear_decode_block(a, n_rows, most);
+    /* One group of rows reads all outputs, once. */
+    const int64_t tile = a->packed ? LINEAR_PACKED : SCORE_TILE;
+    const int64_t block = n_rows <= most ? LINEAR_CHUNK : score_group_block(tile, a->n_in);
     for (int64_t o = 0; o < n; o += block) {
         group->k = (a->packed ? a->packed : a->w) + (first + o) * group->k_stride;
         group->n_keys = n - o < block ? n - o : block;

@@ -37,11 +37,13 @@ static void score_1_packed(const score_group *group)
 {
     const int64_t size = group->k_stride * LINEAR_PACKED;
     const float *block = group->k;
-    for (int64_t j = 0; j < group->n_keys; j += 2 * LINEAR_PACKED, block += 2 * size) {
+    for (int64_t j = 0; j < group->n_keys; j += 2 * LINEAR_PACKED) {
         const bool has_second = j + LINEAR_PACKED < group->n_keys;
         __m256 sums[SUMS];
-        score_blocks(sums, group, block, has_second ? block + size : block, 1, 2 * LINEAR_PACKED);
+        const float *const second = has_second ? block + size : block;
+        score_blocks(sums, group, block, second, 1, 2 * LINEAR_PACKED);
         _mm256_storeu_ps(group->s[0] + j, vec_hsum_rows_f32x8(sums));
+        block = second + size;
     }
 }
 

@@ -19,11 +19,6 @@
 #include "kernels/qk/qk_strip.h"
 #include "kernels/vec/score_group.h"
 
-enum {
-    QK_DECODE_TILE = 16,    /* a multiple of every tile's keys */
-    QK_DECODE_BLOCK = 4096, /* floats of K that stay in the first cache for all groups */
-};
-
 typedef struct qk_decode_ops {
     int lanes;
     /* s[r][j] = q[r] . k[j] */
@@ -32,19 +27,12 @@ typedef struct qk_decode_ops {
     void (*cap)(float *s, int64_t n, float softcap);
 } qk_decode_ops;
 
-/* Keys of a block: all, where one group of rows reads them once. */
-static inline int64_t qk_decode_block(const sattn_qk_args *a, int64_t n_rows)
-{
-    if (n_rows <= SCORE_GROUP)
-        return a->j1 - a->j0;
-    const int64_t n_tiles = QK_DECODE_BLOCK / (QK_DECODE_TILE * a->d);
-    return (n_tiles > 1 ? n_tiles : 1) * QK_DECODE_TILE;
-}
-
 static inline void qk_decode_strip(const sattn_qk_args *a, const qk_decode_ops *ops, const float *q,
                                    int64_t q_pitch, const qk_strip *strip)
 {
-    const int64_t block = qk_decode_block(a, strip->n_rows);
+    /* One group of rows reads all keys, once. */
+    const int64_t block =
+        strip->n_rows <= SCORE_GROUP ? a->j1 - a->j0 : score_group_block(SCORE_TILE, a->d);
     score_group group = {.k_stride = a->k_stride,
                          .ahead = score_group_ahead(a->j1 - a->j0, a->d, a->k_stride),
                          .d = a->d};

@@ -5,8 +5,8 @@
  *
  * It says what is right, so it is written to be read and shares nothing with the kernels: no tiles,
  * no online softmax, no vector code. It covers all of what the public call can ask of one row. */
-#ifndef SATTN_KERNELS_REF_REF_H
-#define SATTN_KERNELS_REF_REF_H
+#ifndef SATTN_KERNELS_REF_H
+#define SATTN_KERNELS_REF_H
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "the oracle needs IEEE arithmetic: build it without -ffast-math or -Ofast"

@@ -3,12 +3,10 @@
  * ref_sum.h: the sums of the oracle. They carry their rounding error along (Neumaier 1974; here
  * without his branch, by Knuth's TwoSum, algorithm 3.1 of Ogita, Rump & Oishi 2005), so that sums
  * of any length stay exact to about 2^-52. */
-#ifndef SATTN_KERNELS_REF_REF_SUM_H
-#define SATTN_KERNELS_REF_REF_SUM_H
+#ifndef SATTN_KERNELS_REF_SUM_H
+#define SATTN_KERNELS_REF_SUM_H
 
-#if defined(__FAST_MATH__)
-#error "the oracle needs IEEE arithmetic: build it without -ffast-math"
-#endif
+#include "kernels/ref/ref.h"
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
  * sigmoid_plain.h: sigmoid of an array in plain C, the honest baseline of every hand-written
  * kernel: a polynomial and a division without branches (kernels/vec/sigmoid.h), so that a compiler
  * can vectorise the loop. */
-#ifndef SATTN_KERNELS_SIGMOID_SIGMOID_PLAIN_H
-#define SATTN_KERNELS_SIGMOID_SIGMOID_PLAIN_H
+#ifndef SATTN_KERNELS_SIGMOID_PLAIN_H
+#define SATTN_KERNELS_SIGMOID_PLAIN_H
 
 #include "kernels/contract.h"
 #include "kernels/vec/sigmoid_plain.h"

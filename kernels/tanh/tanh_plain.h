@@ -2,8 +2,8 @@
  *
  * tanh_plain.h: tanh of an array in plain C, the honest baseline of every hand-written kernel: a
  * polynomial without branches (tanh_poly.h), so that a compiler can vectorise the loop. */
-#ifndef SATTN_KERNELS_TANH_TANH_PLAIN_H
-#define SATTN_KERNELS_TANH_TANH_PLAIN_H
+#ifndef SATTN_KERNELS_TANH_PLAIN_H
+#define SATTN_KERNELS_TANH_PLAIN_H
 
 #include "kernels/contract.h"
 #include "kernels/vec/vec_plain.h"

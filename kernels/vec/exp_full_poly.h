@@ -32,4 +32,28 @@
 #define SATTN_EXP_FULL_C5 0x1.12399cp-7f
 #define SATTN_EXP_FULL_C6 0x1.6a4ed2p-10f
 
+/* The same as numbers in memory, for ISAs that broadcast them.
+ *
+ * The functions vec_*_in_* are told whether the loop has registers for their constants. One that
+ * has several functions in it has not: then the address of the table is hidden, and constants are
+ * read where they are used. Else compilers load them ahead of the loop, and then spill them. */
+typedef struct exp_full_numbers {
+    float lowest, highest, log2e, magic, ln2_hi, ln2_lo, c6, c5, c4, c3, c2, one;
+} exp_full_numbers;
+
+static const exp_full_numbers sattn_exp_full = {
+    .lowest = SATTN_EXP_FULL_LOWEST,
+    .highest = SATTN_EXP_FULL_HIGHEST,
+    .log2e = SATTN_EXP_FULL_LOG2E,
+    .magic = SATTN_EXP_FULL_MAGIC,
+    .ln2_hi = SATTN_LN2_HI,
+    .ln2_lo = SATTN_LN2_LO,
+    .c6 = SATTN_EXP_FULL_C6,
+    .c5 = SATTN_EXP_FULL_C5,
+    .c4 = SATTN_EXP_FULL_C4,
+    .c3 = SATTN_EXP_FULL_C3,
+    .c2 = SATTN_EXP_FULL_C2,
+    .one = 1.0f,
+};
+
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * fetch.h: prefetching of rows that lie a known number of bytes ahead. */
-#ifndef SATTN_KERNELS_FETCH_H
-#define SATTN_KERNELS_FETCH_H
+#ifndef SATTN_KERNELS_VEC_FETCH_H
+#define SATTN_KERNELS_VEC_FETCH_H
 
 #include "kernels/vec/vec_base.h"
 

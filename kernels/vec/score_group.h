@@ -7,14 +7,16 @@
  * A score's bits must not depend on the rows and keys beside it. Hence every (row, key) pair has an
  * accumulator of its own that runs over the features in order, and every accumulator goes through
  * the same tree of additions, whatever the tile. */
-#ifndef SATTN_KERNELS_SCORE_GROUP_H
-#define SATTN_KERNELS_SCORE_GROUP_H
+#ifndef SATTN_KERNELS_VEC_SCORE_GROUP_H
+#define SATTN_KERNELS_VEC_SCORE_GROUP_H
 
 #include "kernels/vec/score_tile.h"
 
 enum {
     SCORE_NEAR = 2 << 10, /* bytes to prefetch ahead where K may be in a cache ... */
     SCORE_FAR = 8 << 10,  /* ... and where it comes from memory */
+    SCORE_BLOCK = 4096,   /* floats of K that stay in the first cache for all groups */
+    SCORE_TILE = 16,      /* a multiple of every tile's keys */
 };
 
 /* A group of rows against a block of keys. */
@@ -29,41 +31,12 @@ typedef struct score_group {
     int n_rows;
 } score_group;
 
-/* rows[0 .. n_keys) of K from `first` on, of which n_left >= 1 exist; behind the last, that again.
- */
-SATTN_INLINE void score_group_keys(const float *rows[SCORE_KEYS], const float *first,
-                                   int64_t stride, int64_t n_left, const int n_keys)
+/* Keys of a block that all groups of several meet while it is in the first cache, in tiles of so
+ * many keys. */
+static inline int64_t score_group_block(int64_t tile, int64_t d)
 {
-    rows[0] = first;
-    if (n_left >= n_keys) {
-        SATTN_UNROLL(8)
-        for (int i = 1; i < n_keys; ++i)
-            rows[i] = rows[i - 1] + stride;
-    } else {
-        SATTN_UNROLL(8)
-        for (int i = 1; i < n_keys; ++i)
-            rows[i] = rows[i - 1] + (i < n_left ? stride : 0);
-    }
-}
-
-/* Packs scale * rows[..] for the groups, of at most `most` rows, of a strip: the one that starts
- * with row r at q + r * q_pitch. */
-static inline void score_group_pack(float *q, int64_t q_pitch, const float *const *rows, int n_rows,
-                                    int most, int lanes, int64_t d, float scale)
-{
-    for (int first = 0, n = 0; first < n_rows; first += n) {
-        n = score_group_rows(n_rows, first, most);
-        for (int r = 0; r < n; ++r) {
-            const float *const from = rows[first + r];
-            float *to = q + first * q_pitch + (int64_t)r * lanes;
-            int64_t x = 0;
-            for (; x + lanes <= d; x += lanes, to += n * lanes)
-                for (int lane = 0; lane < lanes; ++lane)
-                    to[lane] = scale * from[x + lane];
-            for (int lane = 0; x < d && lane < lanes; ++lane)
-                to[lane] = x + lane < d ? scale * from[x + lane] : 0.0f;
-        }
-    }
+    const int64_t n_tiles = SCORE_BLOCK / (tile * d);
+    return (n_tiles > 1 ? n_tiles : 1) * tile;
 }
 
 /* Tiles of several rows read K more slowly than memory brings it, and in an order that hardware

@@ -4,8 +4,8 @@
  *
  * 8 accumulators, for 1 row x 8 keys, 2 x 4 or 4 x 2 (3 x 2), each over all features, then one
  * transposing reduction. */
-#ifndef SATTN_KERNELS_SCORE_GROUP_AVX2_H
-#define SATTN_KERNELS_SCORE_GROUP_AVX2_H
+#ifndef SATTN_KERNELS_VEC_SCORE_GROUP_AVX2_H
+#define SATTN_KERNELS_VEC_SCORE_GROUP_AVX2_H
 
 #include "kernels/vec/score_group.h"
 #include "kernels/vec/score_tile_avx2.h"

@@ -4,8 +4,8 @@
  *
  * 16 accumulators, for 1 row x 16 keys, 2 x 8 or 4 x 4 (3 x 4), each over all features, then one
  * transposing reduction. */
-#ifndef SATTN_KERNELS_SCORE_GROUP_AVX512_H
-#define SATTN_KERNELS_SCORE_GROUP_AVX512_H
+#ifndef SATTN_KERNELS_VEC_SCORE_GROUP_AVX512_H
+#define SATTN_KERNELS_VEC_SCORE_GROUP_AVX512_H
 
 #include "kernels/vec/score_group.h"
 #include "kernels/vec/score_tile_avx512.h"

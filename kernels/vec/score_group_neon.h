@@ -4,8 +4,8 @@
  *
  * Rows x keys accumulators, 1 x 8, 2 x 8, 3 x 4 or 4 x 4, each over all features, then pairwise
  * additions. */
-#ifndef SATTN_KERNELS_SCORE_GROUP_NEON_H
-#define SATTN_KERNELS_SCORE_GROUP_NEON_H
+#ifndef SATTN_KERNELS_VEC_SCORE_GROUP_NEON_H
+#define SATTN_KERNELS_VEC_SCORE_GROUP_NEON_H
 
 #include "kernels/vec/score_group.h"
 #include "kernels/vec/score_tile_neon.h"

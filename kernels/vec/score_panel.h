@@ -8,8 +8,8 @@
  * registers (the panels of Goto & van de Geijn 2008).
  *
  * Each score is one chain of multiply-adds over the features from 0 on, wherever it stands. */
-#ifndef SATTN_KERNELS_SCORE_PANEL_H
-#define SATTN_KERNELS_SCORE_PANEL_H
+#ifndef SATTN_KERNELS_VEC_SCORE_PANEL_H
+#define SATTN_KERNELS_VEC_SCORE_PANEL_H
 
 #include "kernels/vec/vec_base.h"
 
@@ -20,7 +20,7 @@
 typedef struct score_panel {
     const float *q;  /* [n_rows][q_pitch], scaled; up to a multiple of 4 behind d, 0 */
     int64_t q_pitch; /* floats */
-    const float *k;  /* [d][width], 64-byte aligned */
+    const float *k;  /* [d][width], aligned to a vector */
     float **s;       /* [n_rows], key 0 of each row */
     int64_t j;       /* first key of the panel */
     int64_t d;

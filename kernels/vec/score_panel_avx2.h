@@ -6,8 +6,8 @@
  *          of 16 registers; per feature 6 broadcasts and 2 loads for 12 FMA.
  * Tails    a rest of up to 8 keys takes one vector, stores of the last vector are masked; rows are
  *          dealt evenly to tiles of at most 6. */
-#ifndef SATTN_KERNELS_SCORE_PANEL_AVX2_H
-#define SATTN_KERNELS_SCORE_PANEL_AVX2_H
+#ifndef SATTN_KERNELS_VEC_SCORE_PANEL_AVX2_H
+#define SATTN_KERNELS_VEC_SCORE_PANEL_AVX2_H
 
 #include "kernels/vec/score_panel.h"
 #include "kernels/vec/vec_avx2.h"

@@ -11,8 +11,8 @@
  *          is not aligned begins.
  * Tails    a rest of up to 16 keys takes one vector, stores of the last vector are masked; rows are
  *          dealt evenly to tiles of at most 8. */
-#ifndef SATTN_KERNELS_SCORE_PANEL_AVX512_H
-#define SATTN_KERNELS_SCORE_PANEL_AVX512_H
+#ifndef SATTN_KERNELS_VEC_SCORE_PANEL_AVX512_H
+#define SATTN_KERNELS_VEC_SCORE_PANEL_AVX512_H
 
 #include "kernels/vec/score_panel.h"
 #include "kernels/vec/vec_avx512.h"

@@ -7,8 +7,8 @@
  *          element), so nothing is broadcast: 26 of 32 registers.
  * Tails    a rest of up to 4 keys takes one vector, the last vector is stored lane by lane if need
  *          be; rows are dealt evenly to tiles of at most 8. */
-#ifndef SATTN_KERNELS_SCORE_PANEL_NEON_H
-#define SATTN_KERNELS_SCORE_PANEL_NEON_H
+#ifndef SATTN_KERNELS_VEC_SCORE_PANEL_NEON_H
+#define SATTN_KERNELS_VEC_SCORE_PANEL_NEON_H
 
 #include "kernels/vec/score_panel.h"
 #include "kernels/vec/vec_neon.h"

@@ -9,8 +9,8 @@
  * in different places of different accumulators, and swapping the quarters of one serves all four
  * rows: 18 shuffles instead of 30 for a tile of 16 scores. The products are the same, and lanes are
  * added in the order of vec_hsum_rows_f32x16, so the bits are the same as without. */
-#ifndef SATTN_KERNELS_SCORE_SKEW_AVX512_H
-#define SATTN_KERNELS_SCORE_SKEW_AVX512_H
+#ifndef SATTN_KERNELS_VEC_SCORE_SKEW_AVX512_H
+#define SATTN_KERNELS_VEC_SCORE_SKEW_AVX512_H
 
 #include "kernels/vec/score_tile_avx512.h"
 #include "kernels/vec/vec_avx512.h"

@@ -5,8 +5,8 @@
  * A tile is a group of rows of Q against a few keys. Q is packed, the vectors of the rows of a
  * group side by side: [vectors of a row][rows][lanes], zeros behind d. K is read where it lies.
  * Every (row, key) pair has an accumulator of its own, which takes the features in order. */
-#ifndef SATTN_KERNELS_SCORE_TILE_H
-#define SATTN_KERNELS_SCORE_TILE_H
+#ifndef SATTN_KERNELS_VEC_SCORE_TILE_H
+#define SATTN_KERNELS_VEC_SCORE_TILE_H
 
 #include "kernels/vec/fetch.h"
 #include "kernels/vec/vec_base.h"
@@ -34,6 +34,43 @@ static inline int score_group_rows(int n_rows, int r, int most)
     if (left == most + 1)
         return most - 1;
     return left < most ? left : most;
+}
+
+/* Packs scale * rows[..] for the groups, of at most `most` rows, of a strip: the one that starts
+ * with row r at q + r * q_pitch. */
+static inline void score_group_pack(float *q, int64_t q_pitch, const float *const *rows, int n_rows,
+                                    int most, int lanes, int64_t d, float scale)
+{
+    for (int first = 0, n = 0; first < n_rows; first += n) {
+        n = score_group_rows(n_rows, first, most);
+        for (int r = 0; r < n; ++r) {
+            const float *const from = rows[first + r];
+            float *to = q + first * q_pitch + (int64_t)r * lanes;
+            int64_t x = 0;
+            for (; x + lanes <= d; x += lanes, to += n * lanes)
+                for (int lane = 0; lane < lanes; ++lane)
+                    to[lane] = scale * from[x + lane];
+            for (int lane = 0; x < d && lane < lanes; ++lane)
+                to[lane] = x + lane < d ? scale * from[x + lane] : 0.0f;
+        }
+    }
+}
+
+/* rows[0 .. n_keys) of K from `first` on, of which n_left >= 1 exist; behind the last, that again.
+ */
+SATTN_INLINE void score_group_keys(const float *rows[SCORE_KEYS], const float *first,
+                                   int64_t stride, int64_t n_left, const int n_keys)
+{
+    rows[0] = first;
+    if (n_left >= n_keys) {
+        SATTN_UNROLL(8)
+        for (int i = 1; i < n_keys; ++i)
+            rows[i] = rows[i - 1] + stride;
+    } else {
+        SATTN_UNROLL(8)
+        for (int i = 1; i < n_keys; ++i)
+            rows[i] = rows[i - 1] + (i < n_left ? stride : 0);
+    }
 }
 
 /* Bytes from the place that score_fetch_line starts from to what it fetches at feature x. Compilers

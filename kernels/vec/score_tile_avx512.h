@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * score_tile_avx512.h: the score tile of few query rows in AVX-512, 16 features per vector. */
-#ifndef SATTN_KERNELS_SCORE_TILE_AVX512_H
-#define SATTN_KERNELS_SCORE_TILE_AVX512_H
+#ifndef SATTN_KERNELS_VEC_SCORE_TILE_AVX512_H
+#define SATTN_KERNELS_VEC_SCORE_TILE_AVX512_H
 
 #include "kernels/vec/score_tile.h"
 #include "kernels/vec/vec_avx512.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * score_tile_neon.h: the score tile of few query rows in NEON, 4 features per vector. */
-#ifndef SATTN_KERNELS_SCORE_TILE_NEON_H
-#define SATTN_KERNELS_SCORE_TILE_NEON_H
+#ifndef SATTN_KERNELS_VEC_SCORE_TILE_NEON_H
+#define SATTN_KERNELS_VEC_SCORE_TILE_NEON_H
 
 #include "kernels/vec/score_tile.h"
 #include "kernels/vec/vec_neon.h"

@@ -19,6 +19,8 @@
 #ifndef SATTN_KERNELS_VEC_TANH_POLY_H
 #define SATTN_KERNELS_VEC_TANH_POLY_H
 
+#include "kernels/vec/exp_poly.h"
+
 #define SATTN_TANH_BORDER 1.0f
 #define SATTN_TANH_LIMIT  10.0f
 
@@ -32,5 +34,33 @@
 
 #define SATTN_TWO_LOG2E   0x1.715476p+1f
 #define SATTN_ROUND_MAGIC 0x1.8p23f
+
+/* The same as numbers in memory, as those of exp_full_poly.h. */
+typedef struct tanh_numbers {
+    float limit, border, one, two, two_log2e, magic;
+    float t6, t5, t4, t3, t2, t1, t0, e6, e5, e4, e3, e2, e1;
+} tanh_numbers;
+
+static const tanh_numbers sattn_tanh = {
+    .limit = SATTN_TANH_LIMIT,
+    .border = SATTN_TANH_BORDER,
+    .one = 1.0f,
+    .two = 2.0f,
+    .two_log2e = SATTN_TWO_LOG2E,
+    .magic = SATTN_ROUND_MAGIC,
+    .t6 = SATTN_TANH_C6,
+    .t5 = SATTN_TANH_C5,
+    .t4 = SATTN_TANH_C4,
+    .t3 = SATTN_TANH_C3,
+    .t2 = SATTN_TANH_C2,
+    .t1 = SATTN_TANH_C1,
+    .t0 = SATTN_TANH_C0,
+    .e6 = SATTN_EXP2_C6,
+    .e5 = SATTN_EXP2_C5,
+    .e4 = SATTN_EXP2_C4,
+    .e3 = SATTN_EXP2_C3,
+    .e2 = SATTN_EXP2_C2,
+    .e1 = SATTN_EXP2_C1,
+};
 
 #endif

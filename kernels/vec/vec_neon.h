@@ -81,32 +81,11 @@ SATTN_INLINE void vec_horner_in_f32x4(float32x4_t p[], const float32x4_t r[], co
     vec_horner_f32x4(p, r, *c, count);
 }
 
-/* The functions vec_*_in_* are told whether the loop has registers for their constants. One that
- * has several functions in it has not: then the address of the table is hidden, and constants are
- * read where they are used. Else compilers load them ahead of the loop, and then spill them. */
-typedef struct vec_exp_full_table {
-    float lowest, highest, log2e, magic, ln2_hi, ln2_lo, c6, c5, c4, c3, c2, one;
-} vec_exp_full_table;
-
 /* x[u] = exp(x[u]) by exp_full_poly.h, over all of f32, for `count` vectors. A NaN stays one. */
 SATTN_INLINE void vec_exp_full_in_each_f32x4(float32x4_t x[], const int count,
                                              const bool has_registers)
 {
-    static const vec_exp_full_table constants = {
-        .lowest = SATTN_EXP_FULL_LOWEST,
-        .highest = SATTN_EXP_FULL_HIGHEST,
-        .log2e = SATTN_EXP_FULL_LOG2E,
-        .magic = SATTN_EXP_FULL_MAGIC,
-        .ln2_hi = SATTN_LN2_HI,
-        .ln2_lo = SATTN_LN2_LO,
-        .c6 = SATTN_EXP_FULL_C6,
-        .c5 = SATTN_EXP_FULL_C5,
-        .c4 = SATTN_EXP_FULL_C4,
-        .c3 = SATTN_EXP_FULL_C3,
-        .c2 = SATTN_EXP_FULL_C2,
-        .one = 1.0f,
-    };
-    const vec_exp_full_table *table = &constants;
+    const exp_full_numbers *table = &sattn_exp_full;
     if (!has_registers)
         __asm__ volatile("" : "+r"(table));
     const float32x4_t magic = vdupq_n_f32(table->magic);
@@ -145,38 +124,12 @@ SATTN_INLINE void vec_exp_full_each_f32x4(float32x4_t x[], const int count)
     vec_exp_full_in_each_f32x4(x, count, true);
 }
 
-typedef struct vec_tanh_table {
-    float limit, border, one, two, two_log2e, magic;
-    float t6, t5, t4, t3, t2, t1, t0, e6, e5, e4, e3, e2, e1;
-} vec_tanh_table;
-
 /* x[u] = tanh(x[u]) by tanh_poly.h, over all of f32, for `count` vectors: odd bit for bit, +-1 at
  * the infinities. A NaN stays one: it compares below the border, and x^3 takes it on. n is formed
  * as its negative, which needs no negation for r and gives the same bits. */
 SATTN_INLINE void vec_tanh_in_each_f32x4(float32x4_t x[], const int count, const bool has_registers)
 {
-    static const vec_tanh_table constants = {
-        .limit = SATTN_TANH_LIMIT,
-        .border = SATTN_TANH_BORDER,
-        .one = 1.0f,
-        .two = 2.0f,
-        .two_log2e = SATTN_TWO_LOG2E,
-        .magic = SATTN_ROUND_MAGIC,
-        .t6 = SATTN_TANH_C6,
-        .t5 = SATTN_TANH_C5,
-        .t4 = SATTN_TANH_C4,
-        .t3 = SATTN_TANH_C3,
-        .t2 = SATTN_TANH_C2,
-        .t1 = SATTN_TANH_C1,
-        .t0 = SATTN_TANH_C0,
-        .e6 = SATTN_EXP2_C6,
-        .e5 = SATTN_EXP2_C5,
-        .e4 = SATTN_EXP2_C4,
-        .e3 = SATTN_EXP2_C3,
-        .e2 = SATTN_EXP2_C2,
-        .e1 = SATTN_EXP2_C1,
-    };
-    const vec_tanh_table *table = &constants;
+    const tanh_numbers *table = &sattn_tanh;
     if (!has_registers)
         __asm__ volatile("" : "+r"(table));
     const float32x4_t one = vdupq_n_f32(table->one);

@@ -46,7 +46,9 @@ SATTN_INLINE float plain_multiply_add(float a, float b, float c)
 #endif
 }
 
-/* sum + a * b, rounded once; without FMA by way of double, where the product is exact. */
+/* sum + a * b, rounded once. Without FMA by way of double, where the product is exact and the sum
+ * rounded, before it is rounded to float: as if once, but where the first rounding ends just midway
+ * between two floats. */
 SATTN_INLINE float plain_add_product(float sum, float a, float b)
 {
 #if PLAIN_HAS_FMA

@@ -65,6 +65,8 @@ sattn_defect(one_score_too_many_written ${tile} GROUP keys
 sattn_defect(two_keys_swapped ${tile} GROUP keys
   FROM [[_mm512_add_ps(_mm512_shuffle_f32x4(half[0], half[1], 0x88),]]
   TO [[_mm512_add_ps(_mm512_shuffle_f32x4(half[1], half[0], 0x88),]])
+sattn_defect(product_rounded_by_itself ${tile} GROUP chain
+  FROM [[_mm512_fmadd_ps(v, z[j], sums[j]);]] TO [[_mm512_add_ps(_mm512_mul_ps(v, z[j]), sums[j]);]])
 sattn_defect(nan_lost ${table} GROUP infinite-sums
   FROM [[_mm512_min_ps(_mm512_set1_ps(SATTN_PIECES_LIMIT), _mm512_abs_ps(x[u]));]]
   TO [[_mm512_min_ps(_mm512_abs_ps(x[u]), _mm512_set1_ps(SATTN_PIECES_LIMIT));]])
@@ -94,6 +96,16 @@ sattn_defect(one_score_too_many_written ${tile} GROUP keys
 sattn_defect(two_keys_swapped ${tile} GROUP keys
   FROM [[_mm256_add_ps(_mm256_shuffle_ps(pair[0], pair[1], 0x88),]]
   TO [[_mm256_add_ps(_mm256_shuffle_ps(pair[1], pair[0], 0x88),]])
+sattn_defect(product_of_the_last_features_rounded_by_itself ${tile} GROUP chain
+  FROM [[        const __m256 z = _mm256_add_ps(q, vec_load_tail_f32x8(tile->k[j] + x, lanes));
+        sums[j] = _mm256_fmadd_ps(v, tanh_of(z), sums[j]);]]
+  TO [[        const __m256 z = _mm256_add_ps(q, vec_load_tail_f32x8(tile->k[j] + x, lanes));
+        sums[j] = _mm256_add_ps(_mm256_mul_ps(v, tanh_of(z)), sums[j]);]])
+sattn_defect(product_rounded_by_itself ${tile} GROUP chain
+  FROM [[            z = additive_behind_f32x8(z, &sums[j - 1]);
+        sums[j] = _mm256_fmadd_ps(v, tanh_of(z), sums[j]);]]
+  TO [[            z = additive_behind_f32x8(z, &sums[j - 1]);
+        sums[j] = _mm256_add_ps(_mm256_mul_ps(v, tanh_of(z)), sums[j]);]])
 sattn_defect(pieces_found_one_bit_off ${table} GROUP lecture
   FROM [[_mm256_srli_epi32(_mm256_castps_si256(b), 22);]] TO [[_mm256_srli_epi32(_mm256_castps_si256(b), 21);]])
 sattn_defect(coefficient_off_in_its_last_digits KERNELS sattn_additive_f32_avx2
@@ -113,6 +125,9 @@ sattn_defect(feature_behind_the_last_read ${tile} GROUP features
   TO [[additive_step_f32x4(sums, tile, x, tile->d - x + 1, tanh_of);]])
 sattn_defect(one_score_too_many_written ${tile} GROUP keys
   FROM [[vec_hsum_rows_f32x4(sums), tile->n_keys);]] TO [[vec_hsum_rows_f32x4(sums), tile->n_keys + 1);]])
+sattn_defect(product_rounded_by_itself ${tile} GROUP chain
+  FROM [[vfmaq_f32(sums[j], vec_load_tail_f32x4(tile->v + x, n), tanh_z);]]
+  TO [[vaddq_f32(sums[j], vmulq_f32(vec_load_tail_f32x4(tile->v + x, n), tanh_z));]])
 sattn_defect(power_of_two_left_out ${fast} GROUP lecture
   FROM [[vfmaq_f32(vsubq_f32(power, one), power, vmulq_f32(p, r));]]
   TO [[vfmaq_f32(vsubq_f32(power, one), one, vmulq_f32(p, r));]])

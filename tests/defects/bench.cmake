@@ -20,6 +20,12 @@ sattn_dispatch_defect(measure_part_is_the_first FILE bench/measure/measure.c COM
   FROM [[result->round_parts[part], (size_t)made]] TO [[result->round_parts[part / 2], (size_t)made]])
 sattn_dispatch_defect(measure_part_of_a_window FILE bench/measure/rounds.c COMMAND test_measure
   FROM [[part_ns[p] * charged / (double)track->calls;]] TO [[part_ns[p] * charged;]])
+sattn_dispatch_defect(layer_judged_loosely FILE bench/verify/layers.c COMMAND test_verify_whole_layers
+  FROM [[deviations = 10;]] TO [[deviations = 1e4;]])
+sattn_dispatch_defect(layer_judged_without_limit FILE bench/verify/layers.c COMMAND test_verify_whole_layers
+  FROM [[layer->causal ? row + 1 : layer->n;]] TO [[layer->causal && row < 0 ? row + 1 : layer->n;]])
+sattn_dispatch_defect(layer_judged_by_other_gates FILE bench/verify/layers.c COMMAND test_verify_whole_layers
+  FROM [[z = gate_of(x, g, d + y);]] TO [[z = gate_of(x, g, y);]])
 sattn_dispatch_defect(kernel_calls_rest_forgotten FILE bench/ops/kernel_calls.c COMMAND test_workload
   FROM [[record(run.rest_kernel, args);]] TO [[run.rest_kernel(args);]])
 sattn_dispatch_defect(kernel_calls_not_done FILE bench/ops/kernel_calls.c COMMAND test_workload

@@ -221,7 +221,7 @@ sattn_defect(mask_looked_at_with_key_stride_1 ${spans} GROUP masks
 # ---- fused_decode.h
 set(blocks KERNELS ${decode} FILE kernels/fused/fused_decode.h)
 set(unpacked KERNELS sattn_fused_f32_avx2_decode sattn_fused_f32_neon_decode
-  FILE kernels/fused/fused_decode.h) # what AVX-512 has steps of its own for
+  FILE kernels/vec/score_tile.h) # what AVX-512 has steps of its own for
 set(bends KERNELS ${decode} FILE kernels/fused/fused_decode_mask.h)
 set(states KERNELS ${decode} FILE kernels/fused/fused_decode_state.h)
 
@@ -306,13 +306,13 @@ sattn_defect(k_row_stride_ignored ${blocks} GROUP layouts
 sattn_defect(v_row_stride_ignored ${blocks} GROUP layouts
   FROM [[.v_stride = a->v_stride,]]
   TO [[.v_stride = a->d_v,]])
-sattn_defect(query_read_beyond_its_end ${unpacked} GROUP every-d
-  FROM [[x + lane < st->d ? scale * from[x + lane] : 0.0f;]]
+sattn_defect(query_of_fused_read_beyond_its_end ${unpacked} GROUP every-d
+  FROM [[x + lane < d ? scale * from[x + lane] : 0.0f;]]
   TO [[scale * from[x + lane];]])
-sattn_defect(scale_applied_twice ${unpacked} GROUP every-d
+sattn_defect(scale_of_fused_applied_twice ${unpacked} GROUP every-d
   FROM [[                    to[lane] = scale * from[x + lane];]]
   TO [[                    to[lane] = scale * (scale * from[x + lane]);]])
-sattn_defect(key_behind_the_last_read FILE kernels/fused/fused_decode_state.h GROUP keys
+sattn_defect(key_behind_the_last_of_fused_read FILE kernels/vec/score_tile.h GROUP keys
   KERNELS sattn_fused_f32_avx2_decode sattn_fused_f32_avx512_decode
   FROM [[(i < n_left ? stride : 0)]]
   TO [[stride]])

@@ -18,6 +18,10 @@ sattn_dispatch_defect(layer_extents_without_end FILE dispatch/tensors.c ${calls}
   FROM [[if (value > (int64_t)1 << 40)]] TO [[if (value > (int64_t)1 << 50)]])
 sattn_dispatch_defect(gates_of_two_parts FILE dispatch/gates.c ${calls}
   FROM [[const int64_t n_gates = SATTN_GRU_PARTS * a->n_hidden;]] TO [[const int64_t n_gates = 2 * a->n_hidden;]])
+sattn_dispatch_defect(cell_packed_input_overlaps FILE dispatch/cell.c ${calls}
+  FROM [[plan.input.packed_size,]] TO [[0,]])
+sattn_dispatch_defect(cell_packed_hidden_overlaps FILE dispatch/cell.c ${calls}
+  FROM [[plan.hidden.packed_size,]] TO [[0,]])
 sattn_dispatch_defect(cell_with_more_outputs FILE dispatch/cell.c ${calls}
   FROM [[if (n_out == parts * n_hidden)]] TO [[if (n_out >= parts * n_hidden)]])
 

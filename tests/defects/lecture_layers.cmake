@@ -58,6 +58,10 @@ sattn_dispatch_defect(general_sums_of_one_query FILE dispatch/layers/general.c $
   FROM [[.scores_in_stride_t = a->n_q == 1 ? a->q.stride_b : a->q.stride_t};]] TO [[.scores_in_stride_t = a->n_q == 1 ? 0 : a->q.stride_t};]])
 sattn_dispatch_defect(general_sums_of_one_entry FILE dispatch/layers/general.c ${layers}
   FROM [[.n_q = is_one ? a->batch * a->n_q : a->n_q,]] TO [[.n_q = a->n_q,]])
+sattn_dispatch_defect(general_packed_queries_overlap FILE dispatch/layers/general_check.c ${refusals}
+  FROM [[plan->queries.linear.packed_size,]] TO [[0,]])
+sattn_dispatch_defect(general_packed_inputs_overlap FILE dispatch/layers/general_check.c ${refusals}
+  FROM [[plan->maps_inputs ? plan->inputs.linear.packed_size : 0,]] TO [[0,]])
 
 # ---- what layers share
 sattn_dispatch_defect(layer_key_splits_follow_threads FILE dispatch/layers/layer.c ${bits}
@@ -98,6 +102,8 @@ sattn_dispatch_defect(self_head_stride_unchecked FILE dispatch/layers/projected.
   FROM [[tensors[n].operand.heads = layer->n_heads;]] TO [[tensors[n].operand.heads = 1;]])
 sattn_dispatch_defect(self_values_of_other_inputs FILE dispatch/layers/projected.c ${refusals}
   FROM [[sattn_layer_check_equal("w_o.n_in", o->n_in, "w_v.n_out", v->n_out);]] TO [[SATTN_OK;]])
+sattn_dispatch_defect(self_packed_overlap FILE dispatch/layers/projected.c ${refusals}
+  FROM [[plan->maps[map].linear.packed_size,]] TO [[0,]])
 sattn_dispatch_defect(key_value_maps_swapped FILE dispatch/layers/attention_layer.c ${layers}
   FROM [[[SATTN_MAP_V] = &a->w_v}]] TO [[[SATTN_MAP_V] = &a->w_k}]])
 sattn_dispatch_defect(self_keys_are_queries FILE dispatch/layers/self_attention.c ${self}
@@ -137,6 +143,12 @@ sattn_dispatch_defect(decoder_maps_of_any_size FILE dispatch/layers/decoder_chec
   FROM [[if (pairs[i].counts)]] TO [[if (pairs[i].counts && i > 2)]])
 sattn_dispatch_defect(decoder_writes_on_keys FILE dispatch/layers/decoder_check.c ${decoder_refusals}
   FROM [[if (keys != SATTN_KEYS_UNUSED) {]] TO [[if (keys == SATTN_KEYS_WRITTEN) {]])
+sattn_dispatch_defect(decoder_packed_overlap FILE dispatch/layers/decoder_check.c ${decoder_refusals}
+  FROM [[decoder->maps[map].packed_size,]] TO [[0,]])
+sattn_dispatch_defect(decoder_workspace_not_looked_at FILE dispatch/layers/decoder_check.c ${decoder_refusals}
+  FROM [[sattn_tensors_check_data(tensors->list, n + decoder->n_weights, used);]]
+  TO [[sattn_tensors_check_data(tensors->list, n + decoder->n_weights,
+                                    used ? &(sattn_workspace){NULL, 0} : NULL);]])
 sattn_dispatch_defect(greedy_last_of_equals FILE dispatch/layers/decoder_greedy.c ${ends}
   FROM [[if (logits[i] > logits[best])]] TO [[if (logits[i] >= logits[best])]])
 sattn_dispatch_defect(greedy_bos_ends FILE dispatch/layers/decoder_greedy.c ${ends}

@@ -125,7 +125,7 @@ sattn_defect(block_behind_the_last_read ${few} GROUP outputs
 set(few KERNELS sattn_linear_f32_avx2_decode FILE kernels/linear/linear_f32_avx2_decode.c)
 
 sattn_defect(block_behind_the_last_read ${few} GROUP outputs
-  FROM [[has_second ? block + size : block,]] TO [[has_second || block ? block + size : block,]])
+  FROM [[has_second ? block + size : block;]] TO [[has_second || block ? block + size : block;]])
 sattn_defect(last_features_dropped ${few} GROUP packing
   FROM [[const int64_t n = group->k_stride * LINEAR_PACKED;]]
   TO [[const int64_t n = (group->d > 8 ? group->d / 8 * 8 : 8) * LINEAR_PACKED;]])

@@ -55,7 +55,7 @@ sattn_defect(tile_of_three_rows_as_two ${panel} GROUP features
 
 # ---- qk_decode.h
 set(groups KERNELS ${decode} FILE kernels/qk/qk_decode.h)
-set(group KERNELS ${decode} FILE kernels/vec/score_group.h)
+set(group KERNELS ${decode} FILE kernels/vec/score_tile.h)
 
 sattn_defect(last_block_missing ${groups} GROUP equal-places
   FROM [[j < a->j1; j += block) {]]

@@ -5,6 +5,7 @@
 
 #include "bench/verify/inputs.h"
 #include "bench/verify/steps.h"
+#include "tests/support/watch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -136,47 +137,34 @@ float *additive_scores(const additive_problem *problem, int64_t i)
     return test_operand_f32(&problem->operand[ADDITIVE_S], 0, i);
 }
 
-/* Takes the scores, where they were written, into what ought to be there afterwards. */
-static void accept_scores(additive_problem *p, test_run *run)
+static void call(void *problem, test_run *run)
 {
-    test_operand *const scores = &p->operand[ADDITIVE_S];
-    const size_t n = (size_t)(p->shape.j1 - p->shape.j0);
-    for (int64_t i = p->shape.i0; i < p->shape.i1; ++i) {
-        const float *const row = additive_scores(p, i) + p->shape.j0;
-        for (size_t j = 0; j < n; ++j)
-            if (test_is_canary(row[j])) {
-                additive_problem_fail(p, run, "a score was not written");
-                break;
-            }
-        if (n > 0)
-            memcpy(scores->before + ((const unsigned char *)row - scores->pages), row,
-                   n * sizeof *row);
-    }
+    run->kernel->fn.additive(&((additive_problem *)problem)->args);
+}
+
+static void fail(const void *problem, test_run *run, const char *what)
+{
+    additive_problem_fail(problem, run, what);
 }
 
 void additive_problem_run(additive_problem *problem, test_run *run)
 {
     static const char *const names[] = {"q", "k", "v", "the scores"};
-    const uint64_t control = test_fp_control();
+    const additive_shape *const s = &problem->shape;
+    const test_watch watch = {.operand = problem->operand,
+                              .names = names,
+                              .n_operands = ADDITIVE_OPERANDS,
+                              .output = ADDITIVE_S,
+                              .i0 = s->i0,
+                              .i1 = s->i1,
+                              .begin = s->j0,
+                              .end = s->j1,
+                              .problem = problem,
+                              .call = call,
+                              .fail = fail};
     test_operand_spoil(&problem->scratch, 0, 1);
     test_operand_spoil(&problem->operand[ADDITIVE_S], 0, problem->shape.n_rows);
-    for (int operand = 0; operand < ADDITIVE_OPERANDS; ++operand)
-        test_operand_seal(&problem->operand[operand]);
-    run->kernel->fn.additive(&problem->args);
-    if (test_fp_control() != control) {
-        additive_problem_fail(problem, run, "the floating-point control state was changed");
-        test_fp_control_set(control);
-    }
-    accept_scores(problem, run);
-    for (int operand = 0; operand < ADDITIVE_OPERANDS; ++operand) {
-        int64_t at;
-        if (!test_operand_is_unchanged(&problem->operand[operand], &at)) {
-            char what[128];
-            snprintf(what, sizeof what, "%s: written where nothing must be, at byte %lld",
-                     names[operand], (long long)at);
-            additive_problem_fail(problem, run, what);
-        }
-    }
+    test_watch_call(&watch, run);
 }
 
 /* ---- verify */

@@ -3,6 +3,7 @@
  * bounded.c: see bounded.h. */
 #include "tests/support/bounded.h"
 
+#include "tests/support/claim.h"
 #include "tests/support/harness.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@
 
 #define U              0x1p-24 /* unit roundoff of f32 */
 #define TINY           0x1p-149
-#define FUNCTION_ERROR (4 * 2 * U) /* tanh, sigmoid: a registry row may state 4 ULP */
+#define FUNCTION_ERROR (TEST_MOST_ULP * 2 * U) /* tanh, sigmoid */
 #define EXP_ERROR      (2 * U)
 
 /* ---- memory */

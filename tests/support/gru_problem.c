@@ -3,60 +3,23 @@
  * gru_problem.c: see gru_problem.h. */
 #include "tests/support/gru_problem.h"
 
-#include "kernels/ref/ref.h"
+#include "bench/verify/steps.h"
 #include "tests/support/math_reference.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* ---- the bound */
 
-static const double unit = 0x1p-24;
-
-/* What the registry states of the function that a gru kernel has in common with another row: the
- * one of the same ISA and tag. */
-static double stated_ulp(const sattn_kernel *gru, const char *op)
+static double stated_ulp(const sattn_kernel *gru, sattn_op op)
 {
-    char name[128];
-    snprintf(name, sizeof name, "sattn_%s_%s", op, gru->name + strlen("sattn_gru_"));
-    const sattn_kernel *const row = sattn_kernel_by_name(name);
+    const sattn_kernel *const row = sattn_kernel_sibling(gru, op);
     return row ? sattn_kernel_stated_ulp(row) : NAN;
 }
 
-static double sigmoid(double x)
+gru_judge gru_judge_of(test_run *run)
 {
-    return 1 / (1 + exp(-x));
-}
-
-/* Both functions are monotone: how far their value moves where the argument is off by `by`. */
-static double moved(double (*f)(double), double x, double by)
-{
-    return fmax(fabs(f(x + by) - f(x)), fabs(f(x - by) - f(x)));
-}
-
-/* Error of sigmoid or tanh of an argument that is off by `by`; values are at most 1 in size. */
-static double function_error(double (*f)(double), double x, double by, double ulp)
-{
-    const double shift = isinf(x) ? 0 : moved(f, x, by);
-    return shift + ulp * fmin(math_ulp(fabs(f(x)) + shift), unit);
-}
-
-/* docs/numerics.md, "gru" */
-static double gru_bound(const sattn_ref_gru_element *e, float state_gate, float h,
-                        double sigmoid_ulp, double tanh_ulp)
-{
-    const double reset =
-        function_error(sigmoid, e->reset_sum, unit * fabs(e->reset_sum), sigmoid_ulp);
-    const double update =
-        function_error(sigmoid, e->update_sum, unit * fabs(e->update_sum), sigmoid_ulp);
-    const double product = reset * fabs((double)state_gate);
-    const double sum = product + unit * (fabs(e->candidate_sum) + product) + 0x1p-150;
-    const double candidate = function_error(tanh, e->candidate_sum, sum, tanh_ulp);
-    const double way = fabs((double)h - e->candidate);
-    const double before = candidate * (1 - e->update + update) + update * way +
-                          unit * (e->update + update) * (way + candidate);
-    return before + unit * (fabs(e->y) + before) + 0x1p-150;
+    return (gru_judge){run, stated_ulp(run->kernel, SATTN_OP_sigmoid),
+                       stated_ulp(run->kernel, SATTN_OP_tanh)};
 }
 
 /* ---- a problem */
@@ -79,7 +42,9 @@ void gru_problem_make(gru_problem *p, const gru_shape *shape, uint64_t seed)
     *p = (gru_problem){.shape = *shape};
     for (int which = 0; which < GRU_OPERANDS; ++which) {
         const int64_t columns = (which <= GRU_GATES_H ? 3 : 1) * shape->n_hidden;
-        const test_extents extents = test_extents_f32(1, shape->i1, columns, shape->gap[which]);
+        test_extents extents = test_extents_f32(1, shape->i1, columns, shape->gap[which]);
+        if (which != GRU_NEXT && shape->repeats[which])
+            extents.row_stride = 0;
         p->operand[which] = test_operand_make_part(&extents, shape->i0, shape->i1, shape->placement,
                                                    shape->distance[which]);
         for (int64_t i = shape->i0; which != GRU_NEXT && i < shape->i1; ++i)
@@ -108,11 +73,10 @@ void gru_problem_run(gru_problem *p, test_run *run)
                                  .gates_h = p->operand[GRU_GATES_H].data,
                                  .h = p->operand[GRU_STATE].data,
                                  .y = problem_output(p)->data,
-                                 .gates_x_stride = 3 * n + p->shape.gap[GRU_GATES_X],
-                                 .gates_h_stride = 3 * n + p->shape.gap[GRU_GATES_H],
-                                 .h_stride = n + p->shape.gap[GRU_STATE],
-                                 .y_stride =
-                                     n + p->shape.gap[p->shape.in_place ? GRU_STATE : GRU_NEXT],
+                                 .gates_x_stride = p->operand[GRU_GATES_X].extents.row_stride,
+                                 .gates_h_stride = p->operand[GRU_GATES_H].extents.row_stride,
+                                 .h_stride = p->operand[GRU_STATE].extents.row_stride,
+                                 .y_stride = problem_output(p)->extents.row_stride,
                                  .i0 = p->shape.i0,
                                  .i1 = p->shape.i1,
                                  .n_hidden = n};
@@ -151,38 +115,38 @@ float gru_alone(const sattn_kernel *kernel, const gru_numbers *numbers)
     return y;
 }
 
-void gru_check_element(test_run *run, const gru_numbers *of, float got, const char *where)
+void gru_check_element(const gru_judge *judge, const gru_numbers *of, float got, int64_t i,
+                       int64_t j)
 {
-    const double sigmoid_ulp = stated_ulp(run->kernel, "sigmoid");
-    const double tanh_ulp = stated_ulp(run->kernel, "tanh");
     const sattn_ref_gru_element want = sattn_ref_gru(of->gates_x, of->gates_h, of->h);
-    const double bound = gru_bound(&want, of->gates_h[2], of->h, sigmoid_ulp, tanh_ulp);
+    const double bound = sattn_verify_gates_error(&want, (double)of->gates_h[2], (double)of->h,
+                                                  judge->sigmoid_ulp, judge->tanh_ulp);
     const bool is_right = isnan(want.y)   ? math_is_nan(got)
                           : isinf(want.y) ? want.y == (double)got
                                           : fabs((double)got - want.y) <= bound;
     if (!is_right)
         test_fail(
-            run,
-            "%s: x %.9g %.9g %.9g, h-gates %.9g %.9g %.9g, h %.9g: %.9g, not %.9g; off by %g, "
-            "the bound is %g",
-            where, (double)of->gates_x[0], (double)of->gates_x[1], (double)of->gates_x[2],
-            (double)of->gates_h[0], (double)of->gates_h[1], (double)of->gates_h[2], (double)of->h,
-            (double)got, want.y, fabs((double)got - want.y), bound);
+            judge->run,
+            "row %lld, element %lld: x %.9g %.9g %.9g, h-gates %.9g %.9g %.9g, h %.9g: %.9g, not "
+            "%.9g; off by %g, the bound is %g",
+            (long long)i, (long long)j, (double)of->gates_x[0], (double)of->gates_x[1],
+            (double)of->gates_x[2], (double)of->gates_h[0], (double)of->gates_h[1],
+            (double)of->gates_h[2], (double)of->h, (double)got, want.y, fabs((double)got - want.y),
+            bound);
 }
 
 void gru_problem_check(gru_problem *p, test_run *run)
 {
+    const gru_judge judge = gru_judge_of(run);
     test_operand *const out = problem_output(p);
     for (int64_t i = p->shape.i0; i < p->shape.i1; ++i)
         for (int64_t j = 0; j < p->shape.n_hidden; ++j) {
             const gru_numbers numbers = problem_numbers(p, i, j);
             const float got = test_operand_f32(out, 0, i)[j];
-            char where[64];
-            snprintf(where, sizeof where, "row %lld, element %lld of %lld", (long long)i,
-                     (long long)j, (long long)p->shape.n_hidden);
-            gru_check_element(run, &numbers, got, where);
+            gru_check_element(&judge, &numbers, got, i, j);
             if (!gru_is_same(got, gru_alone(run->kernel, &numbers)))
-                test_fail(run, "%s: other bits than alone", where);
+                test_fail(run, "row %lld, element %lld of %lld: other bits than alone",
+                          (long long)i, (long long)j, (long long)p->shape.n_hidden);
         }
     test_operand_accept(out, p->shape.i0, p->shape.i1);
     for (int which = 0; which < GRU_OPERANDS; ++which) {

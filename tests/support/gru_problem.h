@@ -13,6 +13,7 @@ enum { GRU_GATES_X, GRU_GATES_H, GRU_STATE, GRU_NEXT, GRU_OPERANDS };
 typedef struct gru_shape {
     int64_t n_hidden, i0, i1;
     int64_t gap[GRU_OPERANDS]; /* elements behind each row */
+    bool repeats[GRU_NEXT];    /* of an input: one row for all, by a stride of 0 */
     bool in_place;             /* the next state takes the place of the state */
     test_placement placement;
     size_t distance[GRU_OPERANDS]; /* bytes from the flush side */
@@ -43,9 +44,21 @@ void gru_problem_run(gru_problem *problem, test_run *run);
  * written. */
 void gru_problem_check(gru_problem *problem, test_run *run);
 
-/* One element, as a row of one; and one result against the oracle. */
+/* One element, as a row of one. */
 float gru_alone(const sattn_kernel *kernel, const gru_numbers *numbers);
-void gru_check_element(test_run *run, const gru_numbers *of, float got, const char *where);
+
+/* What results of a run's kernel are held to: the errors that the registry states of the functions
+ * of the same ISA and tag. */
+typedef struct gru_judge {
+    test_run *run;
+    double sigmoid_ulp, tanh_ulp;
+} gru_judge;
+
+gru_judge gru_judge_of(test_run *run);
+
+/* One result, of row i at place j, against the oracle. */
+void gru_check_element(const gru_judge *judge, const gru_numbers *of, float got, int64_t i,
+                       int64_t j);
 
 /* The same bits, or both NaN. */
 bool gru_is_same(float a, float b);

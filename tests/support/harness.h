@@ -10,10 +10,9 @@
  *   77  skipped: this machine cannot run the kernel; the reason is printed
  *
  * Command line: --kernel=NAME, --seed=N, --group=NAME, --step=N, --first (end at the first
- * failure),
- * --list (groups). --covers=A,B,.. only checks that these are the op's rows of the registry, no
- * more and no fewer. Environment: SATTN_REQUIRE_ISA=avx2,... turns a skip of a kernel of these
- * levels into a failure.
+ * failure), --list (groups). --covers=A,B,.. only checks that these are the op's rows of the
+ * registry, no more and no fewer. Environment: SATTN_REQUIRE_ISA=avx2,... turns a skip of a kernel
+ * of these levels into a failure.
  *
  * SATTN_TEST_DIVISOR, set by the build, is 1 natively; emulated builds and builds with sanitizers
  * run only one in so many of the sampled steps. */

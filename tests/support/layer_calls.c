@@ -106,9 +106,9 @@ void layer_expect_ok(sattn_status status, const char *what)
     stop_unless(status == SATTN_OK, what);
 }
 
-sattn_mut_view layer_output(layer_call *call, int64_t rows, int64_t columns)
+static sattn_mut_view make_output(layer_call *call, int64_t rows, int64_t columns, int64_t gap)
 {
-    const test_extents extents = test_extents_f32(call->batch, rows, columns, GAP);
+    const test_extents extents = test_extents_f32(call->batch, rows, columns, gap);
     test_operand *const made = &call->outputs[call->n_outputs++];
     *made = test_operand_make(&extents, TEST_END_FLUSH, 0);
     test_operand_spoil(made, 0, rows);
@@ -117,12 +117,23 @@ sattn_mut_view layer_output(layer_call *call, int64_t rows, int64_t columns)
         .data = made->data, .stride_b = extents.group_stride, .stride_t = extents.row_stride};
 }
 
+sattn_mut_view layer_output(layer_call *call, int64_t rows, int64_t columns)
+{
+    return make_output(call, rows, columns, GAP);
+}
+
 /* A row of each batch entry. */
 sattn_mut_view layer_output_row(layer_call *call, int64_t columns)
 {
     sattn_mut_view view = layer_output(call, 1, columns);
     view.stride_t = view.stride_b;
     return view;
+}
+
+/* As many floats as the integers take. */
+int64_t *layer_output_integers(layer_call *call, int64_t columns)
+{
+    return make_output(call, 1, columns * (int64_t)(sizeof(int64_t) / sizeof(float)), 0).data;
 }
 
 void layer_pack(layer_call *call, sattn_linear_weights *w, int64_t n_rows)

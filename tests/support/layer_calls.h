@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * layer_calls.h: calls of layers and decoders that are worth several threads, each in a batch, with
- * gaps between all rows and outputs between guard pages. */
+ * layer_calls.h: calls of layers that are worth several threads, and of small decoders, each in a
+ * batch, with gaps between all rows and outputs between guard pages. */
 #ifndef SATTN_TESTS_SUPPORT_LAYER_CALLS_H
 #define SATTN_TESTS_SUPPORT_LAYER_CALLS_H
 
@@ -16,7 +16,7 @@ enum {
     LAYER_N_K = 130,
     LAYER_D = 96,
     LAYER_GAP = 3,
-    LAYER_OUTPUTS = 8,
+    LAYER_OUTPUTS = 10,
     LAYER_MAPS = 16,
 };
 
@@ -70,6 +70,9 @@ sattn_view layer_inputs(const layer_call *call);
 /* Outputs [batch, rows, columns], or a row of each batch entry, stride_t apart. */
 sattn_mut_view layer_output(layer_call *call, int64_t rows, int64_t columns);
 sattn_mut_view layer_output_row(layer_call *call, int64_t columns);
+
+/* Outputs [batch, columns], dense. */
+int64_t *layer_output_integers(layer_call *call, int64_t columns);
 
 /* Replaces weights by packed ones, where the call wants that. */
 void layer_pack(layer_call *call, sattn_linear_weights *w, int64_t n_rows);

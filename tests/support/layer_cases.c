@@ -154,7 +154,6 @@ static sattn_decoder *make_decoder(layer_call *call, sattn_cell_kind cell)
 static void run_decoder(layer_call *call, sattn_cell_kind cell)
 {
     static const int64_t tokens_before[BATCH] = {7, 7};
-    int64_t tokens[BATCH * STEPS], n_steps[BATCH];
     sattn_decoder *const decoder = make_decoder(call, cell);
     float *const keys = test_allocate(sizeof(float) * BATCH * N_K * N_ALIGN);
     const sattn_decoder_source source = {
@@ -170,8 +169,8 @@ static void run_decoder(layer_call *call, sattn_cell_kind cell)
     const sattn_greedy_args greedy = {.bos = 3,
                                       .max_steps = STEPS,
                                       .start = before,
-                                      .tokens = tokens,
-                                      .n_steps = n_steps,
+                                      .tokens = layer_output_integers(call, STEPS),
+                                      .n_steps = layer_output_integers(call, 1),
                                       .weights = layer_output(call, STEPS, N_K),
                                       .contexts = layer_output(call, STEPS, D),
                                       .states = layer_output(call, STEPS, N_HIDDEN)};

@@ -4,9 +4,9 @@
 #include "tests/support/linear_problem.h"
 
 #include "bench/verify/inputs.h"
-#include "bench/verify/record.h"
+#include "bench/verify/steps.h"
+#include "tests/support/watch.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -241,94 +241,70 @@ static void prepare_outputs(linear_problem *p)
             p->y_before[i * s->n_out + o] = linear_outputs(p, i)[o];
 }
 
-/* Takes the outputs, where they were written, into what ought to be there afterwards. */
-static void accept_outputs(linear_problem *p, test_run *run)
+static void call(void *problem, test_run *run)
 {
-    test_operand *const y = &p->operand[LINEAR_Y];
-    const size_t n = (size_t)(p->shape.o1 - p->shape.o0);
-    for (int64_t i = p->shape.i0; i < p->shape.i1; ++i) {
-        const float *const row = linear_outputs(p, i) + p->shape.o0;
-        for (size_t o = 0; o < n; ++o)
-            if (test_is_canary(row[o])) {
-                linear_problem_fail(p, run, "an output was not written");
-                break;
-            }
-        if (n > 0)
-            memcpy(y->before + ((const unsigned char *)row - y->pages), row, n * sizeof *row);
-    }
+    run->kernel->fn.linear(&((linear_problem *)problem)->args);
+}
+
+static void fail(const void *problem, test_run *run, const char *what)
+{
+    linear_problem_fail(problem, run, what);
 }
 
 void linear_problem_run(linear_problem *problem, test_run *run)
 {
     static const char *const names[] = {"x", "w", "the bias", "y"};
-    const uint64_t control = test_fp_control();
+    const linear_shape *const s = &problem->shape;
+    const test_watch watch = {.operand = problem->operand,
+                              .names = names,
+                              .n_operands = LINEAR_OPERANDS,
+                              .output = LINEAR_Y,
+                              .i0 = s->i0,
+                              .i1 = s->i1,
+                              .begin = s->o0,
+                              .end = s->o1,
+                              .problem = problem,
+                              .call = call,
+                              .fail = fail};
     test_operand_spoil(&problem->scratch, 0, 1);
     prepare_outputs(problem);
-    for (int operand = 0; operand < LINEAR_OPERANDS; ++operand)
-        test_operand_seal(&problem->operand[operand]);
-    run->kernel->fn.linear(&problem->args);
-    if (test_fp_control() != control) {
-        linear_problem_fail(problem, run, "the floating-point control state was changed");
-        test_fp_control_set(control);
-    }
-    accept_outputs(problem, run);
-    for (int operand = 0; operand < LINEAR_OPERANDS; ++operand) {
-        int64_t at;
-        if (!test_operand_is_unchanged(&problem->operand[operand], &at)) {
-            char what[128];
-            snprintf(what, sizeof what, "%s was written where it must not be, at byte %lld",
-                     names[operand], (long long)at);
-            linear_problem_fail(problem, run, what);
-        }
-    }
+    test_watch_call(&watch, run);
 }
 
 /* ---- verify */
 
-/* Row o of W, dense. */
-static void copy_weights(const linear_problem *p, int64_t o, float *w)
-{
-    for (int64_t k = 0; k < p->shape.n_in; ++k)
-        w[k] = *linear_weight(p, o, k);
-}
-
-/* docs/numerics.md, "linear". */
-static void verify_output(const linear_problem *p, const float *w, int64_t i, int64_t o,
-                          sattn_verify_result *result)
+/* Rows [o0, o1) of W, dense. */
+static float *copy_weights(const linear_problem *p)
 {
     const linear_shape *const s = &p->shape;
-    double size;
-    const double want =
-        sattn_ref_linear(test_operand_f32(&p->operand[LINEAR_X], 0, i), w, s->n_in,
-                         s->has_bias ? test_operand_f32(&p->operand[LINEAR_BIAS], 0, o) : NULL,
-                         s->adds ? &p->y_before[i * s->n_out + o] : NULL, &size);
-    const double error =
-        sattn_bound_gamma(0, (double)(s->n_in + s->has_bias + s->adds)) + SATTN_ORACLE_ERROR;
-    const sattn_verify_element element = {
-        .got = linear_outputs(p, i)[o],
-        .want = want,
-        .bound = error * size + (double)s->n_in * 0x1p-149,
-        .unit = size < SATTN_VERIFY_LEAST_MEASURED ? 0 : SATTN_UNIT_ROUNDOFF * size,
-        .in_ulp = fabs(want) >= size / 2,
-        .may_spoil = size * (1 + error) >= (double)FLT_MAX && size < INFINITY};
-    const sattn_verify_place at = {.row = i, .column = o};
-    sattn_verify_record(&element, at, result);
+    float *const w = test_allocate((size_t)((s->o1 - s->o0) * s->n_in + 1) * sizeof(float));
+    for (int64_t o = s->o0; o < s->o1; ++o)
+        for (int64_t k = 0; k < s->n_in; ++k)
+            w[(o - s->o0) * s->n_in + k] = *linear_weight(p, o, k);
+    return w;
 }
 
 void linear_problem_verify(const linear_problem *problem, test_run *run)
 {
     const linear_shape *const s = &problem->shape;
     const bool is_empty = s->i0 == s->i1 || s->o0 == s->o1;
-    float *const w = test_allocate((size_t)s->n_in * sizeof(float));
+    const test_operand *const operand = problem->operand;
+    float *const w = copy_weights(problem);
     sattn_verify_result result;
     sattn_verify_result_init(&result);
-    for (int64_t o = s->o0; o < s->o1; ++o) {
-        copy_weights(problem, o, w);
-        for (int64_t i = s->i0; i < s->i1; ++i)
-            verify_output(problem, w, i, o, &result);
+    for (int64_t i = s->i0; i < s->i1 && !is_empty; ++i) {
+        const sattn_verify_map row = {
+            .x = test_operand_f32(&operand[LINEAR_X], 0, i),
+            .w = w,
+            .bias = s->has_bias ? test_operand_f32(&operand[LINEAR_BIAS], 0, s->o0) : NULL,
+            .added_to = s->adds ? &problem->y_before[i * s->n_out + s->o0] : NULL,
+            .w_stride = s->n_in,
+            .n_in = s->n_in,
+            .n_out = s->o1 - s->o0};
+        const sattn_verify_place at = {.row = i};
+        sattn_verify_map_row(&row, linear_outputs(problem, i) + s->o0, at, &result);
     }
     free(w);
-    result.n_rows = s->i1 - s->i0;
     if (!is_empty && !sattn_verify_passed(&result)) {
         char text[400];
         sattn_verify_describe(&result, text, sizeof text);

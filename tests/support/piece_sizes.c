@@ -2,10 +2,9 @@
  *
  * piece_sizes.c: every size and layout of a qk, softmax or av call (piece_groups.h). */
 #include "tests/support/piece_groups.h"
+#include "tests/support/tile_edges.h"
 
-enum { N_EDGES = 4, DENSE = 2 * 16 + 1, EVERY_WIDTH = 300 };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+enum { DENSE = 2 * 16 + 1, EVERY_WIDTH = 300 };
 
 piece_shape piece_plain_for(const test_run *run, int64_t n_rows, int64_t n_keys, int64_t n_features)
 {
@@ -30,15 +29,6 @@ static void check_both(test_run *run, const piece_shape *shape)
         piece_check_step(run, shape);
     if (test_step(run, TEST_SAMPLED))
         piece_check_varied(run, *shape);
-}
-
-/* Sizes around a tile; at least 1. */
-static void tile_edges(int tile, int64_t sizes[N_EDGES])
-{
-    sizes[0] = tile > 1 ? tile - 1 : 1;
-    sizes[1] = tile > 0 ? tile : 1;
-    sizes[2] = tile + 1;
-    sizes[3] = 2 * tile + 1;
 }
 
 void piece_test_tiles(test_run *run)

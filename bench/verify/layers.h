@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * layers.h: is the output of a whole layer right, whatever computed it? Where nothing is known of
+ * what its parts have left, as of another library's, the layer is computed in double precision, and
+ * each number carries how far one of f32 deviates from it, roundings taken as independent (Higham &
+ * Mary 2019): bounds of the worst case, which each part of our own is held to, come to more than
+ * the outputs themselves over four parts of 512 features. An output may be off by ten deviations.
+ *
+ * Errors are reported in u = 2^-24. */
+#ifndef SATTN_BENCH_VERIFY_LAYERS_H
+#define SATTN_BENCH_VERIFY_LAYERS_H
+
+#include "bench/verify/compare.h"
+
+/* A step of a decoder, all of whose parts are d wide. Weights are [out, in], dense; that of the
+ * cell's input is [3 d, 2 d], its columns those of the embedding, then those of the context. */
+typedef struct sattn_verify_step {
+    int64_t d, n_k;
+    const float *state, *embedded; /* [d] */
+    const float *h, *keys;         /* [n_k, d] */
+    const float *w_state, *v, *w_input, *w_hidden;
+} sattn_verify_step;
+
+/* Compares the next state, got[d]. False: no memory. */
+bool sattn_verify_step_state(const sattn_verify_step *step, const float *got,
+                             sattn_verify_result *result);
+
+/* A self-attention layer without biases: inputs x [n, d], weights [d, d]. */
+typedef struct sattn_verify_self {
+    int64_t n, d, n_heads;
+    bool causal;
+    const float *x, *w_q, *w_k, *w_v, *w_o;
+} sattn_verify_self;
+
+/* Compares some rows of the output, got[n, d]. False: no memory. */
+bool sattn_verify_self_rows(const sattn_verify_self *layer, const float *got,
+                            sattn_verify_result *result);
+
+#endif
