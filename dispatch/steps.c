@@ -44,8 +44,8 @@ sattn_status sattn_step_workspace_size(sattn_step step, const sattn_attention_ar
     sattn_plan plan;
     sattn_status status = sattn_size_begin(size);
     if (status == SATTN_OK && ((int)step < 0 || (int)step > (int)SATTN_STEP_AV))
-        status = sattn_fail(SATTN_ERR_ARGUMENT, "step = %d: expected a value of sattn_step",
-                            (int)step);
+        status =
+            sattn_fail(SATTN_ERR_ARGUMENT, "step = %d: expected a value of sattn_step", (int)step);
     if (status == SATTN_OK)
         status = sattn_plan_make(&plan, computations[step], args, options);
     if (status == SATTN_OK)
