@@ -17,14 +17,9 @@ enum { TENSORS = 5 };
 
 static sattn_status check_extents(const sattn_alignment_args *a)
 {
-    const struct {
-        const char *name;
-        int64_t value, least;
-    } extents[] = {{"batch", a->batch, 0}, {"n_q", a->n_q, 0}, {"n_k", a->n_k, 0}, {"d", a->d, 1}};
-    sattn_status status = SATTN_OK;
-    for (size_t i = 0; status == SATTN_OK && i < sizeof extents / sizeof extents[0]; ++i)
-        status = sattn_extent_check(extents[i].name, extents[i].value, extents[i].least);
-    return status;
+    const sattn_extent extents[] = {
+        {"batch", a->batch, 0}, {"n_q", a->n_q, 0}, {"n_k", a->n_k, 0}, {"d", a->d, 1}};
+    return sattn_extents_check(extents, sizeof extents / sizeof extents[0]);
 }
 
 static int tensors_of(const sattn_alignment_args *a, sattn_tensor tensors[TENSORS])

@@ -2,11 +2,11 @@
  *
  * cell.c: sattn_gru_cell and sattn_rnn_cell: linear maps of input and state, and what makes the
  * next state of them. What the maps leave lies in the workspace. */
-#include "dispatch/checked.h"
 #include "dispatch/error.h"
 #include "dispatch/execute.h"
 #include "dispatch/gates.h"
 #include "dispatch/linear.h"
+#include "dispatch/room.h"
 #include "dispatch/team.h"
 
 #include <inttypes.h>
@@ -29,9 +29,9 @@ typedef struct cell_plan {
     sattn_linear_plan input, hidden;
     const sattn_kernel *kernel; /* of gru, or tanh */
     int64_t n_rows, n_hidden;
-    int threads;       /* that options allow */
-    size_t gates_size; /* bytes of what one map leaves in the workspace */
-    size_t size;
+    int threads; /* that options allow */
+    /* In the workspace, bytes: what the maps leave, of an RNN one sum, and their scratch. */
+    size_t input_at, hidden_at, shared_at, size;
 } cell_plan;
 
 static sattn_status check_outputs(const char *name, int64_t n_out, sattn_cell_kind kind,
@@ -57,27 +57,23 @@ static sattn_status check_shape(sattn_cell_kind kind, const sattn_cell_weights *
     return status;
 }
 
-/* Scratch of the maps, which run one after the other, then what they leave: of a GRU two. */
+/* What the maps leave, of a GRU two tensors, then their scratch. */
 static sattn_status lay_out(cell_plan *plan)
 {
-    const int64_t n_maps = plan->kind == SATTN_CELL_GRU ? 2 : 1;
-    const sattn_checked floats = sattn_checked_mul(sattn_checked_of(plan->n_rows),
-                                                   sattn_checked_of(plan->hidden.weights->n_out));
-    sattn_checked bytes = sattn_checked_mul(floats, sattn_checked_of(sizeof(float)));
-    bytes = sattn_checked_add(bytes, sattn_checked_of(SATTN_WORKSPACE_ALIGNMENT - 1));
-    bytes.value &= ~(int64_t)(SATTN_WORKSPACE_ALIGNMENT - 1);
-    const size_t a = sattn_linear_plan_size(&plan->input),
-                 b = sattn_linear_plan_size(&plan->hidden);
-    plan->gates_size = (size_t)bytes.value;
-    const sattn_checked all = sattn_checked_add(sattn_checked_mul(bytes, sattn_checked_of(n_maps)),
-                                                sattn_checked_of((int64_t)(a > b ? a : b)));
-    if (all.overflow || all.value > PTRDIFF_MAX)
-        return sattn_fail(SATTN_ERR_TOO_LARGE,
-                          "n_rows = %" PRId64 ", hidden.n_out = %" PRId64
-                          ": the workspace would reach beyond the address space",
-                          plan->n_rows, plan->hidden.weights->n_out);
-    plan->size = (size_t)all.value;
-    return SATTN_OK;
+    const int64_t n_gates = plan->hidden.weights->n_out;
+    sattn_room room = {0};
+    plan->input_at = sattn_room_take(&room, plan->n_rows, n_gates, sizeof(float));
+    plan->hidden_at = plan->kind == SATTN_CELL_GRU
+                          ? sattn_room_take(&room, plan->n_rows, n_gates, sizeof(float))
+                          : plan->input_at;
+    sattn_room_share(&room, sattn_linear_plan_size(&plan->input));
+    sattn_room_share(&room, sattn_linear_plan_size(&plan->hidden));
+    if (sattn_room_close(&room, &plan->shared_at, &plan->size) == SATTN_OK)
+        return SATTN_OK;
+    return sattn_fail(SATTN_ERR_TOO_LARGE,
+                      "n_rows = %" PRId64 ", hidden.n_out = %" PRId64
+                      ": the workspace would reach beyond the address space",
+                      plan->n_rows, n_gates);
 }
 
 static sattn_status make(cell_plan *plan, sattn_cell_kind kind, const sattn_cell_weights *weights,
@@ -129,9 +125,9 @@ static void run_gru(void *context, unsigned char *workspace)
 {
     const cell_run *const run = context;
     const cell_plan *const plan = run->plan;
-    unsigned char *const gates_x = workspace + (plan->size - 2 * plan->gates_size);
-    const sattn_linear_rows input = map_of(run, &run->rows->x, gates_x, false);
-    const sattn_linear_rows hidden = map_of(run, &run->rows->h, gates_x + plan->gates_size, false);
+    unsigned char *const shared = workspace + plan->shared_at;
+    const sattn_linear_rows input = map_of(run, &run->rows->x, workspace + plan->input_at, false);
+    const sattn_linear_rows hidden = map_of(run, &run->rows->h, workspace + plan->hidden_at, false);
     const sattn_gate_args gates = {
         .n_rows = plan->n_rows,
         .n_hidden = plan->n_hidden,
@@ -139,8 +135,8 @@ static void run_gru(void *context, unsigned char *workspace)
         .gates_h = {.data = hidden.y.data, .stride_t = hidden.y.stride_t},
         .h = run->rows->h,
         .next = run->rows->next};
-    sattn_linear_plan_run(&plan->input, &input, workspace);
-    sattn_linear_plan_run(&plan->hidden, &hidden, workspace);
+    sattn_linear_plan_run(&plan->input, &input, shared);
+    sattn_linear_plan_run(&plan->hidden, &hidden, shared);
     sattn_gates_run(plan->kernel, &gates, plan->threads);
 }
 
@@ -160,12 +156,12 @@ static void run_rnn(void *context, unsigned char *workspace)
 {
     cell_run *const run = context;
     const cell_plan *const plan = run->plan;
-    unsigned char *const sums = workspace + (plan->size - plan->gates_size);
-    const sattn_linear_rows input = map_of(run, &run->rows->x, sums, false);
-    const sattn_linear_rows hidden = map_of(run, &run->rows->h, sums, true);
+    unsigned char *const shared = workspace + plan->shared_at;
+    const sattn_linear_rows input = map_of(run, &run->rows->x, workspace + plan->input_at, false);
+    const sattn_linear_rows hidden = map_of(run, &run->rows->h, workspace + plan->hidden_at, true);
     run->sums = input.y.data;
-    sattn_linear_plan_run(&plan->input, &input, workspace);
-    sattn_linear_plan_run(&plan->hidden, &hidden, workspace);
+    sattn_linear_plan_run(&plan->input, &input, shared);
+    sattn_linear_plan_run(&plan->hidden, &hidden, shared);
     const double work = (double)plan->n_rows * (double)plan->n_hidden * SATTN_WORK_PER_EXP;
     const int threads = sattn_threads_for(work, plan->threads);
     sattn_team_run(threads, plan->n_rows, run_tanh_row, run);

@@ -42,13 +42,12 @@ sattn_status sattn_step_workspace_size(sattn_step step, const sattn_attention_ar
                                                      [SATTN_STEP_SOFTMAX] = SATTN_COMPUTE_SOFTMAX,
                                                      [SATTN_STEP_AV] = SATTN_COMPUTE_AV};
     sattn_plan plan;
-    if (!size)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "size is NULL: expected where to put the size");
-    *size = 0;
-    if ((int)step < 0 || (int)step > (int)SATTN_STEP_AV)
-        return sattn_fail(SATTN_ERR_ARGUMENT, "step = %d: expected a value of sattn_step",
-                          (int)step);
-    const sattn_status status = sattn_plan_make(&plan, computations[step], args, options);
+    sattn_status status = sattn_size_begin(size);
+    if (status == SATTN_OK && ((int)step < 0 || (int)step > (int)SATTN_STEP_AV))
+        status =
+            sattn_fail(SATTN_ERR_ARGUMENT, "step = %d: expected a value of sattn_step", (int)step);
+    if (status == SATTN_OK)
+        status = sattn_plan_make(&plan, computations[step], args, options);
     if (status == SATTN_OK)
         *size = plan.layout.size;
     return status;

@@ -66,6 +66,14 @@ sattn_status sattn_extent_check(const char *name, int64_t value, int64_t least)
     return SATTN_OK;
 }
 
+sattn_status sattn_extents_check(const sattn_extent *extents, int count)
+{
+    sattn_status status = SATTN_OK;
+    for (int i = 0; status == SATTN_OK && i < count; ++i)
+        status = sattn_extent_check(extents[i].name, extents[i].value, extents[i].least);
+    return status;
+}
+
 sattn_status sattn_tensors_check_shapes(sattn_tensor *tensors, int count)
 {
     sattn_status status = SATTN_OK;

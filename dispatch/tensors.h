@@ -25,7 +25,13 @@ sattn_tensor sattn_tensor_array(const char *name, const void *data, int64_t coun
                                 int64_t element_size);
 
 /* An extent of the call: `least` is 0 or 1, and 2^40 the most, so that sizes can be summed. */
+typedef struct sattn_extent {
+    const char *name;
+    int64_t value, least;
+} sattn_extent;
+
 sattn_status sattn_extent_check(const char *name, int64_t value, int64_t least);
+sattn_status sattn_extents_check(const sattn_extent *extents, int count);
 
 /* Types and strides. */
 sattn_status sattn_tensors_check_shapes(sattn_tensor *tensors, int count);

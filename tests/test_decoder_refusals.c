@@ -109,6 +109,8 @@ static void test_create(void **state)
     NOT_MADE(SATTN_ERR_ARGUMENT, "embedding.stride_t = 4", c.args.embedding.stride_t = 4);
     NOT_MADE(SATTN_ERR_ARGUMENT, "options.threads = -3", c.options.threads = -3);
     NOT_MADE(SATTN_ERR_KERNEL, "avx9", c.options.isa = "avx9");
+    NOT_MADE(SATTN_ERR_UNSUPPORTED, "options.key_splits = 2: options.plan asks for",
+             (c.options.key_splits = 2, c.options.plan = "chain"));
     static call c;
     sattn_decoder *made;
     make_args(&c);

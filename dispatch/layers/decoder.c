@@ -143,7 +143,7 @@ sattn_status sattn_decoder_create(sattn_decoder **decoder, const sattn_decoder_a
         return sattn_fail(SATTN_ERR_ARGUMENT, "args is NULL: expected arguments");
     sattn_status status = sattn_decoder_check_shape(args);
     if (status == SATTN_OK)
-        status = sattn_options_check(options);
+        status = sattn_layer_check_options(options, &(sattn_mut_view){.data = NULL});
     if (status == SATTN_OK)
         status = sattn_overrides_get(options, &overrides);
     if (status != SATTN_OK)

@@ -11,18 +11,12 @@ const sattn_linear_names sattn_general_names_x = SATTN_LINEAR_NAMES("w_x");
 
 static sattn_status check_extents(const sattn_general_attention_args *a)
 {
-    const struct {
-        const char *name;
-        int64_t value, least;
-    } extents[] = {{"batch", a->batch, 0},
-                   {"n_q", a->n_q, 0},
-                   {"n_k", a->n_k, 0},
-                   {"d_q", a->d_q, 1},
-                   {"d_x", a->d_x, 1}};
-    sattn_status status = SATTN_OK;
-    for (size_t i = 0; status == SATTN_OK && i < sizeof extents / sizeof extents[0]; ++i)
-        status = sattn_extent_check(extents[i].name, extents[i].value, extents[i].least);
-    return status;
+    const sattn_extent extents[] = {{"batch", a->batch, 0},
+                                    {"n_q", a->n_q, 0},
+                                    {"n_k", a->n_k, 0},
+                                    {"d_q", a->d_q, 1},
+                                    {"d_x", a->d_x, 1}};
+    return sattn_extents_check(extents, sizeof extents / sizeof extents[0]);
 }
 
 static sattn_status check_bilinear(const sattn_general_attention_args *a)

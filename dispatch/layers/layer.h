@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * layer.h: what layers share: sizes of what lies in their workspace, linear maps of batches, and
- * softmax and sums over scores that lie there. A layer is planned as a whole, from extents, strides
- * and options, before anything is written; its run calls kernels by the plans of its parts. */
+ * layer.h: what layers share: linear maps of batches, and softmax and sums over scores that lie in
+ * their workspace. A layer is planned as a whole, from extents, strides and options, before
+ * anything is written; its run calls kernels by the plans of its parts. */
 #ifndef SATTN_DISPATCH_LAYERS_LAYER_H
 #define SATTN_DISPATCH_LAYERS_LAYER_H
 
-#include "dispatch/checked.h"
 #include "dispatch/execute.h"
 #include "dispatch/linear.h"
 #include "dispatch/plan.h"
+#include "dispatch/room.h"
 
 /* Names of the fields of weights for messages, given the name of the weights. */
 #define SATTN_LINEAR_NAMES(name)                                                                   \
@@ -17,32 +17,6 @@
         .n_in = name ".n_in", .n_out = name ".n_out", .w = name ".w", .w_data = name ".w.data",    \
         .bias = name ".bias", .packed = name ".packed"                                             \
     }
-
-/* ---- the workspace: tensors one behind the other, then memory that the parts, which run
- * one after the other, use in turn */
-typedef struct sattn_room {
-    sattn_checked tensors; /* bytes taken so far */
-    size_t shared;         /* bytes */
-} sattn_room;
-
-/* Takes room for `rows` times `columns` elements, in whole cache lines; returns its offset. */
-size_t sattn_room_take(sattn_room *room, int64_t rows, int64_t columns, size_t element_size);
-
-/* A part needs so many bytes while it runs. */
-void sattn_room_share(sattn_room *room, size_t bytes);
-
-/* Refuses tensors that reach beyond the address space: before parts are planned on them, which
- * would name fields of their own. */
-sattn_status sattn_room_check(const sattn_room *room);
-
-/* The whole; *shared_at gets the offset of what the parts share. */
-sattn_status sattn_room_close(const sattn_room *room, size_t *shared_at, size_t *size);
-
-/* A place in the workspace; NULL while there is none. */
-static inline void *sattn_room_at(unsigned char *workspace, size_t offset)
-{
-    return workspace ? workspace + offset : NULL;
-}
 
 /* The product of extents, or INT64_MAX. */
 int64_t sattn_layer_product(int64_t a, int64_t b);

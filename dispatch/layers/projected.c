@@ -45,16 +45,11 @@ static sattn_status check_heads(const char *name, int64_t features, int64_t n_he
 
 static sattn_status check_extents(const sattn_projected *layer)
 {
-    const struct {
-        const char *name;
-        int64_t value, least;
-    } extents[] = {{"batch", layer->batch, 0},
-                   {"n_q", layer->n_q, 0},
-                   {"n_k", layer->n_k, 0},
-                   {"n_heads", layer->n_heads, 1}};
-    sattn_status status = SATTN_OK;
-    for (size_t i = 0; status == SATTN_OK && i < sizeof extents / sizeof extents[0]; ++i)
-        status = sattn_extent_check(extents[i].name, extents[i].value, extents[i].least);
+    const sattn_extent extents[] = {{"batch", layer->batch, 0},
+                                    {"n_q", layer->n_q, 0},
+                                    {"n_k", layer->n_k, 0},
+                                    {"n_heads", layer->n_heads, 1}};
+    sattn_status status = sattn_extents_check(extents, sizeof extents / sizeof extents[0]);
     for (int map = 0; status == SATTN_OK && map < SATTN_MAPS; ++map)
         if (layer->w[map])
             status = sattn_linear_check_shape(layer->w[map], &names[map],

@@ -59,6 +59,6 @@ sattn_dispatch_defect(alignment_of_missing_keys_kept FILE dispatch/additive.c ${
 sattn_dispatch_defect(alignment_of_the_first_sequence FILE dispatch/additive.c ${values}
   FROM [[(batch > 1 ? b * view->stride_b : 0);]] TO [[(batch > 1 ? b * 0 : 0);]])
 sattn_dispatch_defect(rnn_forgets_its_input FILE dispatch/cell.c ${values}
-  FROM [[map_of(run, &run->rows->h, sums, true);]] TO [[map_of(run, &run->rows->h, sums, false);]])
+  FROM [[workspace + plan->hidden_at, true);]] TO [[workspace + plan->hidden_at, false);]])
 sattn_dispatch_defect(gru_gates_in_one_place FILE dispatch/cell.c ${values}
-  FROM [[gates_x + plan->gates_size]] TO [[gates_x]])
+  FROM [[plan->hidden_at = plan->kind == SATTN_CELL_GRU]] TO [[plan->hidden_at = plan->n_rows < 0]])

@@ -28,7 +28,7 @@ sattn_dispatch_defect(general_lengths_left_out FILE dispatch/layers/general.c ${
                             .n_k_valid = a->n_k_valid};]]
   TO [[                            .scores = scores_of(plan, workspace)};]])
 sattn_dispatch_defect(general_query_stride_of_the_batch FILE dispatch/layers/general.c ${layers}
-  FROM [[.scores_in_stride_t = a->q.stride_t};]] TO [[.scores_in_stride_t = a->d_q - 1};]])
+  FROM [[a->q.stride_b : a->q.stride_t};]] TO [[a->q.stride_b : a->d_q - 1};]])
 sattn_dispatch_defect(general_inputs_where_queries_lie FILE dispatch/layers/general.c ${layers}
   FROM [[workspace + plan->inputs_at, shared);]] TO [[workspace + plan->queries_at, shared);]])
 sattn_dispatch_defect(general_room_for_one_sequence FILE dispatch/layers/general.c ${bits}
@@ -39,7 +39,7 @@ sattn_dispatch_defect(general_d_unequal FILE dispatch/layers/general_check.c ${r
 sattn_dispatch_defect(general_bias_of_a_bilinear FILE dispatch/layers/general_check.c ${refusals}
   FROM [[is_bilinear && a->w_x.bias}]] TO [[false}]])
 sattn_dispatch_defect(general_fields_of_another_alignment FILE dispatch/layers/general_check.c ${refusals}
-  FROM [[status = check_unused(a);]] TO [[status = SATTN_OK;]])
+  FROM [[status = check_unused(a);]] TO [[(void)check_unused(a);]])
 sattn_dispatch_defect(layer_kernels_of_several_threads FILE dispatch/choose.c COMMAND test_layer_profile
   FROM [[return options && options->key_splits > 0 ? 1 : sattn_threads_asked(options);]] TO [[return sattn_threads_asked(options);]])
 sattn_dispatch_defect(layer_ranges_of_a_chain FILE dispatch/layers/layer.c ${refusals}
@@ -66,9 +66,9 @@ sattn_dispatch_defect(general_packed_inputs_overlap FILE dispatch/layers/general
 # ---- what layers share
 sattn_dispatch_defect(layer_key_splits_follow_threads FILE dispatch/layers/layer.c ${bits}
   FROM [[inner.key_splits = 1;]] TO [[inner.key_splits = inner.threads > 1 ? 2 : 1;]])
-sattn_dispatch_defect(layer_scratch_where_tensors_lie FILE dispatch/layers/layer.c ${layers}
+sattn_dispatch_defect(layer_scratch_where_tensors_lie FILE dispatch/room.c ${layers}
   FROM [[*shared_at = (size_t)room->tensors.value;]] TO [[*shared_at = 0;]])
-sattn_dispatch_defect(layer_overflow_unseen FILE dispatch/layers/layer.c ${refusals}
+sattn_dispatch_defect(layer_overflow_unseen FILE dispatch/room.c ${refusals}
   FROM [[if (!size.overflow && size.value <= PTRDIFF_MAX)]] TO [[if (size.value <= PTRDIFF_MAX)]])
 sattn_dispatch_defect(projection_of_one_run FILE dispatch/layers/layer.c ${layers}
   FROM [[(batch <= 1 || rows == 1 || stride_b == sattn_layer_product(rows, stride_t));]]
@@ -90,7 +90,7 @@ sattn_dispatch_defect(self_heads_are_the_first FILE dispatch/layers/projected.c 
 sattn_dispatch_defect(self_causal_left_out FILE dispatch/layers/projected.c ${self}
   FROM [[.causal = layer->causal,]] TO [[.causal = false,]])
 sattn_dispatch_defect(self_causal_from_the_last_valid FILE dispatch/layers/projected.c ${bits}
-  FROM [[.has_offsets = layer->causal && layer->n_k_valid};]] TO [[.has_offsets = false};]])
+  FROM [[plan->has_offsets = layer->causal && layer->n_k_valid;]] TO [[plan->has_offsets = false;]])
 sattn_dispatch_defect(self_output_of_the_values FILE dispatch/layers/projected.c ${self}
   FROM [[sattn_projection_run(&plan->maps[SATTN_MAP_O], workspace + plan->at[SATTN_MAP_O],]]
   TO [[sattn_projection_run(&plan->maps[SATTN_MAP_O], workspace + plan->at[SATTN_MAP_V],]])

@@ -57,9 +57,11 @@ sattn_dispatch_defect(unfinished_entry_taken FILE dispatch/choose.c ${calls}
 sattn_dispatch_defect(default_taken_as_a_recipe FILE dispatch/choose.c ${calls}
   FROM [[if (entry->taken == 0)]] TO [[if (entry->taken == 0 && entry->kept)]])
 sattn_dispatch_defect(profile_of_one_thread FILE dispatch/choose.c ${calls}
-  FROM [[is_fixed ? 1 : sattn_threads_asked(options));]] TO [[1);]])
+  FROM [[return options && options->key_splits > 0 ? 1 : sattn_threads_asked(options);]]
+  TO [[return sattn_threads_asked(options) > 0 ? 1 : 0;]])
 sattn_dispatch_defect(fixed_ranges_by_threads FILE dispatch/choose.c ${calls}
-  FROM [[is_fixed ? 1 : sattn_threads_asked(options));]] TO [[sattn_threads_asked(options));]])
+  FROM [[return options && options->key_splits > 0 ? 1 : sattn_threads_asked(options);]]
+  TO [[return sattn_threads_asked(options);]])
 sattn_dispatch_defect(rest_kernel_of_the_registry FILE dispatch/choose.c ${calls}
   FROM [[plan->rest_kernel = recipe->rest_kernel;]] TO [[plan->rest_kernel = NULL;]])
 sattn_dispatch_defect(key_ranges_of_the_profile_ignored FILE dispatch/choose.c ${calls}
