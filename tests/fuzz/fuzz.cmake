@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# fuzz.cmake: the fuzzers of calls, of attentions and of parts of layers, and of profiles, and the replay of
+# fuzz.cmake: the fuzzers of attentions, of layers and their parts, and of profiles, and the replay of
 # their inputs.
 #
 #   cmake --preset fuzz && cmake --build --preset fuzz
@@ -27,7 +27,7 @@ math(EXPR inputs "10000 / ${SATTN_TEST_DIVISOR}")
 sattn_test(fuzz.replay COMMAND fuzz_replay ${CMAKE_CURRENT_SOURCE_DIR}/data/fuzz/attention.bin ${inputs}
            ONE_CPU LABELS library)
 
-sattn_fuzz(layers fuzz/fuzz_layers_check.c)
+sattn_fuzz(layers fuzz/fuzz_layers_check.c fuzz/fuzz_layers_verify.c)
 sattn_test_program(fuzz_replay_layers fuzz/fuzz_replay.c)
 target_link_libraries(fuzz_replay_layers PRIVATE sattn_fuzz_layers)
 sattn_test(fuzz.layers COMMAND fuzz_replay_layers ${CMAKE_CURRENT_SOURCE_DIR}/data/fuzz/layers.bin ${inputs}
