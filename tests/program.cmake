@@ -354,10 +354,10 @@ if(level MATCHES "^avx") # whatever this CPU has beyond AVX2, peers are kept fro
   set(environment "")
 endif()
 run(CODE 0 MATCHES "openblas" "onednn" "none failed" ARGS bench --op softmax --shape lines-64x49 --peers --seconds 0.01)
-run(CODE 0 MATCHES "pytorch/seq2seq-10/normal/warm/t1" "pytorch/self-vit-b16-197/"
-    ARGS bench --shape seq2seq-10,self-vit-b16-197 --peers --list)
+run(CODE 0 MATCHES "pytorch/seq2seq-10/normal/warm/t1" "pytorch/self-vit-b16-197/" "pytorch/attend-1x49-d512/"
+    ARGS bench --shape seq2seq-10,self-vit-b16-197,attend-1x49-d512 --peers --list)
 string(FIND "${output}" "openblas" at) # has no layers
 if(NOT at EQUAL -1)
   message(SEND_ERROR "a peer without layers: ${output}")
 endif()
-run(CODE 0 MATCHES "pytorch" "none failed" ARGS bench --shape seq2seq-10 --isa ${level} --peers --seconds 0.01)
+run(CODE 0 MATCHES "pytorch" "none failed" ARGS bench --shape seq2seq-10,attend-1x49-d512 --isa ${level} --peers --seconds 0.01)

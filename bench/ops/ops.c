@@ -163,8 +163,8 @@ static void add_calls(const sattn_isa *isa, sattn_row_kind kind)
     }
 }
 
-/* One way to run a layer with what the dispatcher takes of one level: a variant that tells it from
- * the op's other ones, by which `word`. */
+/* One way to run a layer with what the dispatcher takes of one level. `own` and, in its name,
+ * `word` are what tells it from the op's other ways. */
 static void add_layer(const sattn_isa *isa, const char *op, const char *word, sattn_variant own)
 {
     if (n_variants == VARIANTS_MAX)
