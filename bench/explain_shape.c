@@ -119,7 +119,9 @@ static const struct {
                          "linear"},
     [SATTN_SHAPE_GATES] = {"gated units", "their number, as --n 512", "gru"},
     [SATTN_SHAPE_DECODER] = {"a decoder", NULL, NULL},
-    [SATTN_SHAPE_SELF] = {"a self-attention layer", NULL, NULL}};
+    [SATTN_SHAPE_SELF] = {"a self-attention layer", NULL, NULL},
+    [SATTN_SHAPE_GENERAL] = {"a general attention layer", NULL, NULL},
+    [SATTN_SHAPE_ATTEND] = {"an attention layer", NULL, NULL}};
 
 /* "<word><why>--op exp takes an array, given by ..." */
 static bool complain_kind(const char *word, const char *why, sattn_op op)

@@ -33,6 +33,10 @@
 #define DECODER(states, units)            SIZES(1, 1, 1, 1, states, units, units), .kind = SATTN_SHAPE_DECODER
 #define SELF_LAYER(inputs, features, heads)                                                        \
     SIZES(1, 1, 1, inputs, inputs, features, features), .n_heads = heads, .kind = SATTN_SHAPE_SELF
+#define GENERAL_LAYER(queries, inputs, features)                                                   \
+    SIZES(1, 1, 1, queries, inputs, features, features), .kind = SATTN_SHAPE_GENERAL
+#define ATTENTION_LAYER(queries, inputs, features)                                                 \
+    SIZES(1, 1, 1, queries, inputs, features, features), .kind = SATTN_SHAPE_ATTEND
 /* Sizes of the tree's own files; those of other files are taken from them. */
 #define REAL_LAYER(number)                                                                         \
     .batch = 5, .n_q_heads = 12, .n_kv_heads = 12, .n_q = 247, .n_k = 247, .d = 32, .d_v = 32,     \
@@ -85,7 +89,7 @@ const char *sattn_preset_names(void)
 }
 
 /* Each map has d inputs. Of a decoder: W and U, three gates of the embedding and the context, of
- * the state, a row for each word, and v. */
+ * the state, a row for each word, and v. Of a general attention layer: W, U and v. */
 int64_t sattn_shape_weights(const sattn_shape *shape)
 {
     const int64_t d = shape->d;
@@ -94,6 +98,10 @@ int64_t sattn_shape_weights(const sattn_shape *shape)
         return (2 * d + 2 * 3 * d + 3 * d + SATTN_SHAPE_WORDS + 1) * d;
     case SATTN_SHAPE_SELF:
         return 4 * d * d;
+    case SATTN_SHAPE_GENERAL:
+        return (2 * d + 1) * d;
+    case SATTN_SHAPE_ATTEND:
+        return 2 * d * d;
     default:
         return 0;
     }
@@ -156,6 +164,10 @@ void sattn_shape_describe(const sattn_shape *shape, char *text, size_t size)
     case SATTN_SHAPE_SELF:
         snprintf(text, size, "T=%lld D=%lld H=%lld%s", n_k, d, (long long)shape->n_heads,
                  shape->causal ? " causal" : "");
+        break;
+    case SATTN_SHAPE_GENERAL:
+    case SATTN_SHAPE_ATTEND:
+        snprintf(text, size, "Tq=%lld Tk=%lld D=%lld", n_q, n_k, d);
         break;
     }
 }

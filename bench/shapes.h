@@ -40,6 +40,8 @@ typedef enum sattn_shape_kind {
     SATTN_SHAPE_GATES,     /* gru: n_q = n_k rows of d_v units, d = 3 d_v */
     SATTN_SHAPE_DECODER,   /* a step over n_k encoder states; all that it has is d = d_v wide */
     SATTN_SHAPE_SELF,      /* a self-attention layer over n_q = n_k inputs of d = d_v features */
+    SATTN_SHAPE_GENERAL, /* a general attention layer: n_q queries, n_k inputs, all d = d_v wide */
+    SATTN_SHAPE_ATTEND,  /* an attention layer with maps of keys and values, the same extents */
 } sattn_shape_kind;
 
 /* Words of a decoder: those of Xu et al. (2015). */
@@ -95,8 +97,8 @@ const char *sattn_preset_names(void);
 
 /* "n=4096" for an array, "rows=1 outputs=1536 inputs=512 packed" for a map, "B=1 Tq=1 Tk=1000
  * D=512" for an alignment, "rows=1 units=512" for gates, "T=1000 states of 512, GRU of 512 units,
- * 10000 words" for a decoder, "T=512 D=768 H=12 causal" for a self-attention layer, else "B=1 Hq=16
- * Hkv=16 Tq=384 Tk=384 D=64 causal ..." */
+ * 10000 words" for a decoder, "T=512 D=768 H=12 causal" for a self-attention layer, "Tq=32 Tk=1000
+ * D=512" for the other layers, else "B=1 Hq=16 Hkv=16 Tq=384 Tk=384 D=64 causal ..." */
 void sattn_shape_describe(const sattn_shape *shape, char *text, size_t size);
 
 #endif

@@ -26,7 +26,7 @@ if(SATTN_CMOCKA_LIBRARY)
     target_sources(test_crew PRIVATE ${PROJECT_SOURCE_DIR}/bench/bench_threads.c)
     foreach(part IN ITEMS bench_call bench_data bench_filter bench_goals bench_goals_judge bench_peers bench_rows bench_threads
                           goals info info_json info_text names shapes workload workload_inputs workload_pairs
-                          ops/additive ops/array ops/attention ops/av ops/call ops/decoder ops/decoder_verify ops/gru ops/linear ops/levels ops/ops ops/peers ops/qk ops/sample ops/self ops/softmax)
+                          ops/additive ops/array ops/attend ops/attention ops/av ops/call ops/decoder ops/decoder_verify ops/general ops/gru ops/linear ops/levels ops/ops ops/peers ops/qk ops/sample ops/self ops/softmax)
       target_sources(test_goals PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
       target_sources(test_goals_marks PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
     endforeach()
@@ -38,13 +38,13 @@ if(SATTN_CMOCKA_LIBRARY)
       target_link_libraries(test_${name} PRIVATE sattn_explain)
     endforeach()
     foreach(name IN ITEMS bench_call bench_data bench_peers shapes workload workload_inputs workload_pairs
-                          ops/additive ops/array ops/attention ops/av ops/call ops/decoder ops/decoder_verify ops/gru ops/linear ops/ops ops/qk ops/sample ops/self ops/softmax)
+                          ops/additive ops/array ops/attend ops/attention ops/av ops/call ops/decoder ops/decoder_verify ops/general ops/gru ops/linear ops/ops ops/qk ops/sample ops/self ops/softmax)
       target_sources(test_workload PRIVATE ${PROJECT_SOURCE_DIR}/bench/${name}.c)
     endforeach()
     foreach(part IN ITEMS bench_call bench_choice bench_data bench_peers bench_report bench_autovec bench_list bench_goals bench_goals_judge
                           bench_rows bench_filter bench_run bench_bounds bench_prepare bench_ratios bench_split bench_workloads bench_threads
                           bench_places goals info info_json info_text names shapes workload workload_inputs workload_pairs
-                          ops/additive ops/array ops/attention ops/av ops/call ops/decoder ops/decoder_verify ops/gru ops/linear ops/levels ops/ops ops/peers ops/qk ops/sample ops/self ops/softmax recipe_name)
+                          ops/additive ops/array ops/attend ops/attention ops/av ops/call ops/decoder ops/decoder_verify ops/general ops/gru ops/linear ops/levels ops/ops ops/peers ops/qk ops/sample ops/self ops/softmax recipe_name)
       target_sources(test_tune PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
       target_sources(test_tune_run PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)
       target_sources(test_tune_store PRIVATE ${PROJECT_SOURCE_DIR}/bench/${part}.c)

@@ -162,7 +162,19 @@ if(NOT level STREQUAL scalar)
   run(CODE 0 MATCHES "self, self-bert-base-384" "self, self-gpt2-small-1024" ARGS bench --preset lecture --list)
   run(CODE 0 MATCHES "self, self-vit-b16-197" "self_${level}" "none failed"
       ARGS bench --shape self-vit-b16-197 --isa ${level} --seconds 0.01)
+  run(CODE 0 MATCHES "general_additive_${level}/general-32x1000-d512/" "general_scaled_dot_${level}/" "general_bilinear_${level}/"
+      "attend_${level}/attend-197x197-d768/" "attend_${level}/attend-32x1000-d512/" ARGS bench --preset lecture --list)
+  run(CODE 0 MATCHES "general, general-32x1000-d512" "Tq=32 Tk=1000 D=512" "general_additive_${level}" "general_scaled_dot_${level}"
+      "general_bilinear_${level}" "none failed" ARGS bench --shape general-32x1000-d512 --isa ${level} --seconds 0.01)
+  run(CODE 0 MATCHES "attend, attend-197x197-d768" "Tq=197 Tk=197 D=768" "attend_${level}" "none failed"
+      ARGS bench --shape attend-197x197-d768 --isa ${level} --seconds 0.01)
 endif()
+# Strict scalar code has rows of one query.
+run(CODE 0 MATCHES "general_additive_scalar" "general_scaled_dot_scalar" "general_bilinear_scalar" "none failed"
+    ARGS bench --op general --shape general-1x49-d512 --isa scalar --seconds 0.01)
+run(CODE 0 MATCHES "attend_scalar" "none failed" ARGS bench --op attend --shape attend-1x49-d512 --isa scalar --seconds 0.01)
+run(CODE 3 MATCHES "nothing" ARGS bench --shape attend-32x1000-d512 --isa scalar --list)
+run(CODE 2 MATCHES "attend-1x49-d512 is an attention layer" "parts" ARGS explain --shape attend-1x49-d512)
 
 # ---- what a call adds to its kernel: four ways, verified; nothing is said of how long they take
 run(CODE 0 MATCHES "call, call-16-d16, warm" "call-16-d16-causal" "call-16-d16-heads8" "call-64-d64"
@@ -342,10 +354,10 @@ if(level MATCHES "^avx") # whatever this CPU has beyond AVX2, peers are kept fro
   set(environment "")
 endif()
 run(CODE 0 MATCHES "openblas" "onednn" "none failed" ARGS bench --op softmax --shape lines-64x49 --peers --seconds 0.01)
-run(CODE 0 MATCHES "pytorch/seq2seq-10/normal/warm/t1" "pytorch/self-vit-b16-197/"
-    ARGS bench --shape seq2seq-10,self-vit-b16-197 --peers --list)
+run(CODE 0 MATCHES "pytorch/seq2seq-10/normal/warm/t1" "pytorch/self-vit-b16-197/" "pytorch/attend-1x49-d512/"
+    ARGS bench --shape seq2seq-10,self-vit-b16-197,attend-1x49-d512 --peers --list)
 string(FIND "${output}" "openblas" at) # has no layers
 if(NOT at EQUAL -1)
   message(SEND_ERROR "a peer without layers: ${output}")
 endif()
-run(CODE 0 MATCHES "pytorch" "none failed" ARGS bench --shape seq2seq-10 --isa ${level} --peers --seconds 0.01)
+run(CODE 0 MATCHES "pytorch" "none failed" ARGS bench --shape seq2seq-10,attend-1x49-d512 --isa ${level} --peers --seconds 0.01)

@@ -47,6 +47,12 @@ static void test_provenance(void **state)
     }
 }
 
+static bool is_layer(const sattn_shape *shape)
+{
+    return shape->kind == SATTN_SHAPE_DECODER || shape->kind == SATTN_SHAPE_SELF ||
+           shape->kind == SATTN_SHAPE_GENERAL || shape->kind == SATTN_SHAPE_ATTEND;
+}
+
 static void test_extents(void **state)
 {
     (void)state;
@@ -63,14 +69,14 @@ static void test_extents(void **state)
             assert_true(a->mask.kind == SATTN_MASK_NONE && !a->causal && a->real_layer < 0);
             assert_true(a->softcap == 0 && a->window == 0 && !a->has_alibi && !a->has_sinks);
         }
-        if (a->kind == SATTN_SHAPE_DECODER || a->kind == SATTN_SHAPE_SELF) {
+        assert_true((sattn_shape_weights(a) > 0) == is_layer(a));
+        if (is_layer(a)) {
             const bool is_self = a->kind == SATTN_SHAPE_SELF;
             assert_true(a->batch == 1 && a->n_q_heads == 1 && a->n_kv_heads == 1 && a->d == a->d_v);
-            assert_int_equal(a->n_q, is_self ? a->n_k : 1);
+            assert_true(!is_self || a->n_q == a->n_k);
+            assert_true(a->kind != SATTN_SHAPE_DECODER || a->n_q == 1);
             assert_true(is_self ? a->n_heads > 0 && a->d % a->n_heads == 0 : a->n_heads == 0);
         }
-        assert_true((sattn_shape_weights(a) > 0) ==
-                    (a->kind == SATTN_SHAPE_DECODER || a->kind == SATTN_SHAPE_SELF));
         assert_int_equal(a->n_q_heads % a->n_kv_heads, 0);
         if (a->is_interleaved) /* loops over memory read whole tensors */
             assert_true(!a->causal && a->window == 0 && a->mask.kind == SATTN_MASK_NONE);
@@ -91,7 +97,7 @@ static void test_presets(void **state)
     (void)state;
     size_t n, n_models = 0, n_prompt = 0, n_decode = 0, n_real = 0;
     size_t n_steps = 0, n_lines = 0, n_arrays = 0, n_data = 0, n_calls = 0;
-    size_t n_decoders = 0, n_self = 0, n_alignments = 0, n_dots = 0;
+    size_t n_decoders = 0, n_self = 0, n_general = 0, n_attend = 0, n_alignments = 0, n_dots = 0;
     const sattn_shape *const shapes = sattn_shapes(&n);
     for (size_t s = 0; s < n; ++s) {
         const sattn_shape *const a = &shapes[s];
@@ -110,6 +116,8 @@ static void test_presets(void **state)
         if (a->presets & SATTN_PRESET_LECTURE) {
             n_decoders += a->kind == SATTN_SHAPE_DECODER;
             n_self += a->kind == SATTN_SHAPE_SELF;
+            n_general += a->kind == SATTN_SHAPE_GENERAL;
+            n_attend += a->kind == SATTN_SHAPE_ATTEND;
             n_alignments += a->kind == SATTN_SHAPE_ALIGNMENT;
             n_dots += a->kind == SATTN_SHAPE_ATTENTION;
         }
@@ -125,6 +133,7 @@ static void test_presets(void **state)
     assert_true(n_models >= 25);
     assert_true(n_steps >= 8 && n_lines >= 4 && n_arrays >= 4 && n_data >= 2 && n_calls >= 4);
     assert_true(n_decoders >= 6 && n_self >= 3 && n_alignments >= 4 && n_dots >= 4);
+    assert_true(n_general >= 3 && n_attend >= 3);
     assert_true(n_prompt >= 3 && n_decode >= 2 && n_real >= 2);
 }
 
@@ -202,6 +211,10 @@ static void test_descriptions(void **state)
             snprintf(extents, sizeof extents, "T=%lld D=%lld H=%lld%s", (long long)shapes[s].n_q,
                      (long long)shapes[s].d, (long long)shapes[s].n_heads,
                      shapes[s].causal ? " causal" : "");
+            assert_string_equal(text, extents);
+        } else if (is_layer(&shapes[s])) {
+            snprintf(extents, sizeof extents, "Tq=%lld Tk=%lld D=%lld", (long long)shapes[s].n_q,
+                     (long long)shapes[s].n_k, (long long)shapes[s].d);
             assert_string_equal(text, extents);
         }
         if (shapes[s].kind != SATTN_SHAPE_ATTENTION && shapes[s].kind != SATTN_SHAPE_ALIGNMENT)

@@ -118,7 +118,7 @@ static void test_step(void **state)
     assert_false(step_passes(&s, got));
 }
 
-/* ---- a self-attention layer */
+/* ---- a self-attention layer, whose queries are maps of its inputs */
 
 enum { N = 13, HEADS = 2, WIDTH = D / HEADS };
 
@@ -150,18 +150,20 @@ static void compute_self(const self_data *s, bool causal, float y[N * D])
 
 static bool self_passes(const self_data *s, int64_t n_heads, bool causal, const float *got)
 {
-    const sattn_verify_self layer = {.n = N,
-                                     .d = D,
-                                     .n_heads = n_heads,
-                                     .causal = causal,
-                                     .x = s->x,
-                                     .w_q = s->w[0],
-                                     .w_k = s->w[1],
-                                     .w_v = s->w[2],
-                                     .w_o = s->w[3]};
+    const sattn_verify_layer layer = {.n_q = N,
+                                      .n_k = N,
+                                      .d = D,
+                                      .n_heads = n_heads,
+                                      .causal = causal,
+                                      .q = s->x,
+                                      .x = s->x,
+                                      .w_q = s->w[0],
+                                      .w_k = s->w[1],
+                                      .w_v = s->w[2],
+                                      .w_o = s->w[3]};
     sattn_verify_result result;
     sattn_verify_result_init(&result);
-    assert_true(sattn_verify_self_rows(&layer, got, &result));
+    assert_true(sattn_verify_layer_rows(&layer, got, &result));
     assert_int_equal(result.n_rows, 4);
     return sattn_verify_passed(&result);
 }
@@ -187,8 +189,89 @@ static void test_self(void **state)
     }
 }
 
+/* ---- layers whose queries are given */
+
+enum { QUERIES = 5 };
+
+typedef struct layer_data {
+    float q[QUERIES * D], x[N * D], w_q[D * D], w_k[D * D], w_v[D * D], v[D];
+} layer_data;
+
+/* Rows of a map, or the rows themselves. */
+static void project(const float *w, const float *x, int64_t n, float *y)
+{
+    for (int64_t i = 0; i < n; ++i)
+        for (int64_t c = 0; c < D; ++c)
+            y[i * D + c] = w ? dot(w + c * D, x + i * D, D, 1) : x[i * D + c];
+}
+
+static void compute_layer(const sattn_verify_layer *layer, float scale, float y[QUERIES * D])
+{
+    static float q[QUERIES * D], k[N * D], values[N * D];
+    project(layer->w_q, layer->q, QUERIES, q);
+    project(layer->w_k, layer->x, N, k);
+    project(layer->w_v, layer->x, N, values);
+    for (int i = 0; i < QUERIES; ++i) {
+        float e[N];
+        for (int j = 0; j < N; ++j) {
+            e[j] = layer->v ? 0 : scale * dot(q + i * D, k + j * D, D, 1);
+            for (int c = 0; layer->v && c < D; ++c)
+                e[j] += layer->v[c] * tanhf(q[i * D + c] + k[j * D + c]);
+        }
+        soften(e, N);
+        for (int c = 0; c < D; ++c)
+            y[i * D + c] = dot(e, values + c, N, D);
+    }
+}
+
+static bool layer_passes(const sattn_verify_layer *layer, const float *got)
+{
+    sattn_verify_result result;
+    sattn_verify_result_init(&result);
+    assert_true(sattn_verify_layer_rows(layer, got, &result));
+    assert_int_equal(result.n_rows, 4);
+    return sattn_verify_passed(&result);
+}
+
+/* The general layer with each alignment, and the layer with maps of keys and values. */
+static void test_layers(void **state)
+{
+    (void)state;
+    static layer_data s;
+    static float got[QUERIES * D];
+    fill((float *)(void *)&s, sizeof s / sizeof(float), 3, 0.4f);
+    const sattn_verify_layer plain = {
+        .n_q = QUERIES, .n_k = N, .d = D, .n_heads = 1, .q = s.q, .x = s.x};
+    sattn_verify_layer layers[] = {plain, plain, plain, plain, plain};
+    layers[1].scale = 1;
+    layers[2].scale = 1;
+    layers[2].w_k = s.w_k; /* bilinear */
+    layers[3].w_q = s.w_q;
+    layers[3].w_k = s.w_k;
+    layers[3].v = s.v; /* additive */
+    layers[4].w_k = s.w_k;
+    layers[4].w_v = s.w_v;
+    enum { LAYERS = sizeof layers / sizeof layers[0] };
+    for (size_t l = 0; l < LAYERS; ++l) {
+        compute_layer(&layers[l], layers[l].scale > 0 ? 1 : 1 / sqrtf(D), got);
+        for (size_t other = 0; other < LAYERS; ++other)
+            assert_true(layer_passes(&layers[other], got) == (other == l));
+        float *const parts[] = {s.w_q, s.w_k, s.w_v, s.v};
+        const float *const used[] = {layers[l].w_q, layers[l].w_k, layers[l].w_v, layers[l].v};
+        for (size_t p = 0; p < sizeof parts / sizeof parts[0]; ++p) {
+            const float kept = parts[p][1];
+            parts[p][1] += 0.1f;
+            assert_true(layer_passes(&layers[l], got) == (used[p] == NULL));
+            parts[p][1] = kept;
+        }
+        got[QUERIES * D - 1] += 1e-4f; /* of the last row, which is looked at */
+        assert_false(layer_passes(&layers[l], got));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_step), cmocka_unit_test(test_self)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_step), cmocka_unit_test(test_self),
+                                       cmocka_unit_test(test_layers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -250,7 +250,8 @@ static void test_sharing(void **state)
 static void test_variants(void **state)
 {
     (void)state;
-    size_t n_kernels, n_variants, n_ops, n_calls = 0, n_steps = 0, n_parts = 0;
+    size_t n_kernels, n_variants, n_ops, n_calls = 0, n_steps = 0, n_parts = 0, n_attend = 0;
+    size_t n_alignments[4] = {0};
     const sattn_kernel *const kernels = sattn_registry(&n_kernels);
     const sattn_variant *const variants = sattn_variants(&n_variants);
     const sattn_bench_op *const ops = sattn_bench_ops(&n_ops);
@@ -265,12 +266,22 @@ static void test_variants(void **state)
         assert_true(!variants[v].part || variants[v].op->task == &sattn_task_decoder);
         n_steps += variants[v].op->task == &sattn_task_decoder && !variants[v].part;
         n_parts += variants[v].part != NULL;
+        n_attend += variants[v].op->task == &sattn_task_attend;
+        if (variants[v].op->task == &sattn_task_general)
+            ++n_alignments[variants[v].align];
         assert_true(is_call == (variants[v].way != SATTN_WAY_NONE));
         assert_true(is_call == (variants[v].op->task == &sattn_task_call));
         n_calls += is_call;
     }
     assert_true(n_calls > 0 && n_calls % 4 == 0); /* all ways of each level */
     assert_true(n_steps > 0 && n_parts == SATTN_DECODER_PARTS * n_steps);
+    /* At each level that has a decoder the other layers are too; a plain dot product costs what a
+     * scaled one does. */
+    assert_int_equal(n_attend, n_steps);
+    assert_int_equal(n_alignments[SATTN_ALIGN_DOT], 0);
+    assert_int_equal(n_alignments[SATTN_ALIGN_SCALED_DOT], n_steps);
+    assert_int_equal(n_alignments[SATTN_ALIGN_BILINEAR], n_steps);
+    assert_int_equal(n_alignments[SATTN_ALIGN_ADDITIVE], n_steps);
     for (size_t k = 0; k < n_kernels; ++k) {
         const sattn_variant *const variant = sattn_variant_by_name(kernels[k].name);
         assert_non_null(variant);

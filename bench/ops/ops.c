@@ -22,6 +22,8 @@ static const sattn_bench_op ops[] = {
     {"gru", &sattn_task_gru, SATTN_PRESET_LAYERS},
     {"decoder", &sattn_task_decoder, SATTN_PRESET_LECTURE},
     {"self", &sattn_task_self, SATTN_PRESET_LECTURE},
+    {"general", &sattn_task_general, SATTN_PRESET_LECTURE},
+    {"attend", &sattn_task_attend, SATTN_PRESET_LECTURE},
 };
 
 enum { N_OPS = sizeof ops / sizeof ops[0] };
@@ -75,7 +77,7 @@ const char *sattn_variant_isa(const sattn_variant *variant)
 enum {
     CHAINS_MAX = 16,
     CALLS_MAX = 24,
-    LAYERS_MAX = 48,
+    LAYERS_MAX = 64,
     VARIANTS_MAX = SATTN_KERNEL_COUNT + CHAINS_MAX + CALLS_MAX + LAYERS_MAX
 };
 
@@ -161,36 +163,54 @@ static void add_calls(const sattn_isa *isa, sattn_row_kind kind)
     }
 }
 
-/* One way to run a layer with what the dispatcher takes of one level. */
-static void add_layer(const sattn_isa *isa, const char *op, const char *part, int number)
+/* One way to run a layer with what the dispatcher takes of one level. `own` and, in its name,
+ * `word` are what tells it from the op's other ways. */
+static void add_layer(const sattn_isa *isa, const char *op, const char *word, sattn_variant own)
 {
     if (n_variants == VARIANTS_MAX)
         return;
     sattn_variant *const variant = &variants[n_variants++];
-    *variant = (sattn_variant){.op = sattn_bench_op_by_name(op),
-                               .needs = isa->needs,
-                               .kind = SATTN_ROW_HAND,
-                               .phases = SATTN_PHASE_ALL,
-                               .isa = isa->name,
-                               .part = part,
-                               .part_number = number,
-                               .note = "what the dispatcher takes"};
-    snprintf(variant->name, sizeof variant->name, "%s%s%s_%s", op, part ? "_" : "",
-             part ? part : "", isa->name);
+    *variant = own;
+    variant->op = sattn_bench_op_by_name(op);
+    variant->needs = isa->needs;
+    variant->kind = SATTN_ROW_HAND;
+    variant->isa = isa->name;
+    variant->note = "what the dispatcher takes";
+    snprintf(variant->name, sizeof variant->name, "%s%s%s_%s", op, word ? "_" : "",
+             word ? word : "", isa->name);
 }
 
-/* A decoder's step and each of its parts, and a self-attention layer, if the level has kernels of
- * its own; strict scalar code is too slow for the latter. */
+static void add_decoder(const sattn_isa *isa)
+{
+    add_layer(isa, "decoder", NULL, (sattn_variant){.phases = SATTN_PHASE_ALL});
+    for (int part = 0; part < SATTN_DECODER_PARTS; ++part) {
+        const char *const name = sattn_decoder_part_name((sattn_decoder_part)part);
+        add_layer(isa, "decoder", name,
+                  (sattn_variant){.phases = SATTN_PHASE_ALL, .part = name, .part_number = part});
+    }
+}
+
+/* A decoder's step and each of its parts, and attention layers, if the level has kernels of its
+ * own; strict scalar code is too slow for maps of many inputs by many queries. */
 static void add_layers(const sattn_isa *isa)
 {
+    static const struct {
+        const char *name;
+        sattn_align_kind align;
+    } alignments[] = {{"additive", SATTN_ALIGN_ADDITIVE},
+                      {"scaled_dot", SATTN_ALIGN_SCALED_DOT},
+                      {"bilinear", SATTN_ALIGN_BILINEAR}};
     const bool is_scalar = isa->needs == SATTN_ISA_SCALAR;
+    const unsigned phases = is_scalar ? SATTN_PHASE_DECODE : SATTN_PHASE_ALL;
     if (!kernel_of(SATTN_OP_linear, isa->needs, is_scalar ? SATTN_ROW_SCALAR : SATTN_ROW_HAND))
         return;
-    add_layer(isa, "decoder", NULL, 0);
-    for (int part = 0; part < SATTN_DECODER_PARTS; ++part)
-        add_layer(isa, "decoder", sattn_decoder_part_name((sattn_decoder_part)part), part);
+    add_decoder(isa);
     if (!is_scalar)
-        add_layer(isa, "self", NULL, 0);
+        add_layer(isa, "self", NULL, (sattn_variant){.phases = phases});
+    for (size_t a = 0; a < sizeof alignments / sizeof alignments[0]; ++a)
+        add_layer(isa, "general", alignments[a].name,
+                  (sattn_variant){.phases = phases, .align = alignments[a].align});
+    add_layer(isa, "attend", NULL, (sattn_variant){.phases = phases});
 }
 
 static void make_variants(void)

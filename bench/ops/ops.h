@@ -51,7 +51,7 @@ typedef enum sattn_way {
 } sattn_way;
 
 typedef struct sattn_variant {
-    char name[64]; /* of the kernel, chain_<isa>[_autovec], or <way>_<isa> */
+    char name[64]; /* of the kernel, chain_<isa>[_autovec], <way>_<isa>, or of a layer */
     const struct sattn_bench_op *op;
     sattn_features needs;
     sattn_row_kind kind;
@@ -63,8 +63,9 @@ typedef struct sattn_variant {
     char kernels[160];
     const char *isa, *plan;
     sattn_way way;
-    const char *part; /* of a decoder's step, or NULL */
-    int part_number;  /* sattn_decoder_part */
+    const char *part;       /* of a decoder's step, or NULL */
+    int part_number;        /* sattn_decoder_part */
+    sattn_align_kind align; /* of a general attention layer */
     const char *note;
     /* Another library (bench/peers/peers.h) and the cap on its ISA, or NULL. */
     const char *peer, *cap;
@@ -114,7 +115,8 @@ typedef struct sattn_bench_op {
 
 extern const sattn_bench_task sattn_task_attention, sattn_task_call, sattn_task_qk,
     sattn_task_softmax, sattn_task_av, sattn_task_exp, sattn_task_tanh, sattn_task_sigmoid,
-    sattn_task_additive, sattn_task_linear, sattn_task_gru, sattn_task_decoder, sattn_task_self;
+    sattn_task_additive, sattn_task_linear, sattn_task_gru, sattn_task_decoder, sattn_task_self,
+    sattn_task_general, sattn_task_attend;
 
 /* The kind of shape that calls of a registry's op are of. */
 sattn_shape_kind sattn_op_takes(sattn_op op);

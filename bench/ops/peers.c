@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PEER_OPS = 6, CAPS = 2 };
+enum { PEER_OPS = 7, CAPS = 2 };
 
-static const char *const peer_ops[PEER_OPS] = {"fused", "qk", "softmax", "av", "decoder", "self"};
+static const char *const peer_ops[PEER_OPS] = {"fused",   "qk",   "softmax", "av",
+                                               "decoder", "self", "attend"};
 static const char *const peer_names[SATTN_PEERS] = {"openblas", "onednn", "onednn-graph", "pytorch",
                                                     "onnxruntime"};
 

@@ -141,6 +141,13 @@ void sattn_sample_scan(const float *row, int64_t n, sattn_verify_place at,
     }
 }
 
+void sattn_sample_scan_outputs(const sattn_attention_args *args, sattn_verify_result *result)
+{
+    for (int64_t row = 0; row < args->n_q; ++row)
+        sattn_sample_scan((const float *)args->o.data + row * args->o.stride_t, args->d_v,
+                          (sattn_verify_place){.row = row}, result);
+}
+
 void sattn_sample_scan_scores(const sattn_attention_args *args, sattn_verify_result *result)
 {
     sattn_verify_place at = {0};

@@ -28,6 +28,9 @@ bool sattn_sample_variant(const sattn_attention_args *args, const sattn_variant 
 void sattn_sample_scan(const float *row, int64_t n, sattn_verify_place at,
                        sattn_verify_result *result);
 
+/* The same of all outputs of a call of one head. */
+void sattn_sample_scan_outputs(const sattn_attention_args *args, sattn_verify_result *result);
+
 /* The same of all scores of keys that exist. */
 void sattn_sample_scan_scores(const sattn_attention_args *args, sattn_verify_result *result);
 

@@ -140,16 +140,18 @@ static sattn_status run_parts(const layer_parts *parts, const sattn_variant *var
 /* Of another library nothing is known but its output. */
 static bool check_rows(const sattn_attention_args *args, sattn_verify_result *result)
 {
-    const sattn_verify_self layer = {.n = args->n_q,
-                                     .d = args->d,
-                                     .n_heads = verified->workload->shape.n_heads,
-                                     .causal = args->causal,
-                                     .x = args->q.data,
-                                     .w_q = weights_of(verified, 0).w.data,
-                                     .w_k = weights_of(verified, 1).w.data,
-                                     .w_v = weights_of(verified, 2).w.data,
-                                     .w_o = weights_of(verified, 3).w.data};
-    return sattn_verify_self_rows(&layer, args->o.data, result);
+    const sattn_verify_layer layer = {.n_q = args->n_q,
+                                      .n_k = args->n_q,
+                                      .d = args->d,
+                                      .n_heads = verified->workload->shape.n_heads,
+                                      .causal = args->causal,
+                                      .q = args->q.data,
+                                      .x = args->q.data,
+                                      .w_q = weights_of(verified, 0).w.data,
+                                      .w_k = weights_of(verified, 1).w.data,
+                                      .w_v = weights_of(verified, 2).w.data,
+                                      .w_o = weights_of(verified, 3).w.data};
+    return sattn_verify_layer_rows(&layer, args->o.data, result);
 }
 
 static sattn_status verify(const sattn_attention_args *args, const sattn_variant *variant,
@@ -158,9 +160,7 @@ static sattn_status verify(const sattn_attention_args *args, const sattn_variant
     const int64_t n = args->n_q * args->d;
     if (variant->peer) {
         *why = "verify: no memory";
-        for (int64_t row = 0; row < args->n_q; ++row)
-            sattn_sample_scan((const float *)args->o.data + row * args->d, args->d,
-                              (sattn_verify_place){.row = row}, result);
+        sattn_sample_scan_outputs(args, result);
         return check_rows(args, result) ? SATTN_OK : SATTN_ERR_MEMORY;
     }
     layer_parts parts = {.call = verified, .options = verified->options, .result = result};

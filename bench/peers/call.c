@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const task_names[SATTN_PEER_TASKS] = {"attention", "qk",      "softmax",
-                                                         "av",        "decoder", "self"};
+static const char *const task_names[SATTN_PEER_TASKS] = {"attention", "qk",   "softmax", "av",
+                                                         "decoder",   "self", "attend"};
 
 /* ---- what a task looks at */
 
@@ -21,6 +21,7 @@ static const unsigned taken[SATTN_PEER_TASKS] = {TAKES_QK | TAKES_SOFTMAX | TAKE
                                                  TAKES_QK,
                                                  TAKES_SOFTMAX,
                                                  TAKES_AV,
+                                                 TAKES_QK | TAKES_AV,
                                                  TAKES_QK | TAKES_AV,
                                                  TAKES_QK | TAKES_AV};
 

@@ -84,8 +84,28 @@ def self_ways(request):
                               ("linear, scaled_dot_product_attention, linear", by_functions))]
 
 
+def attend_ways(request):
+    """Keys and values by one linear or by two, then scaled_dot_product_attention."""
+    d = request.d
+    weights = torch.from_numpy(request.weights(0))[:2 * d * d].view(2 * d, d)
+    w_k, w_v = weights.split(d)
+    q, x, o = (torch.from_numpy(request.tensor(name, 0)) for name in "qko")
+    results = [None]
+
+    def by_one(_):
+        k, v = linear(x, weights).split(d, -1)
+        results[0] = scaled_dot_product_attention(q, k, v)
+
+    def by_two(_):
+        results[0] = scaled_dot_product_attention(q, linear(x, w_k), linear(x, w_v))
+
+    return [host.Way(name, run, lambda _: o.copy_(results[0]), torch.inference_mode)
+            for name, run in (("linear, scaled_dot_product_attention", by_one),
+                              ("linear twice, scaled_dot_product_attention", by_two))]
+
+
 def open_call(request):
-    layers = {"decoder": decoder_ways, "self": self_ways}
+    layers = {"decoder": decoder_ways, "self": self_ways, "attend": attend_ways}
     if request.task in layers:
         torch.set_num_threads(request.threads)
         return layers[request.task](request), torch.get_num_threads()

@@ -51,6 +51,7 @@ typedef enum sattn_peer_task {
     SATTN_PEER_AV,
     SATTN_PEER_DECODER, /* state q, encoder states k, keys v, next state o */
     SATTN_PEER_SELF,    /* inputs q, outputs o */
+    SATTN_PEER_ATTEND,  /* queries q, inputs k, outputs o */
     SATTN_PEER_TASKS,
 } sattn_peer_task;
 
@@ -85,8 +86,8 @@ typedef struct sattn_peers {
 void sattn_peers_open(sattn_peers *peers, const sattn_peers_setting *setting);
 void sattn_peers_close(sattn_peers *peers);
 
-/* What the last two tasks are given besides: weights as bench/ops/decoder.c and self.c have them.
- */
+/* What the tasks of layers are given besides: weights as bench/ops/decoder.c, self.c and attend.c
+ * have them. */
 typedef struct sattn_peer_layer {
     const float *weights; /* in the first set too */
     int64_t n_heads, n_words, token;

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define U SATTN_UNIT_ROUNDOFF
 static const double function_error = 4 * 2; /* tanh, sigmoid and exp, in u of their value */
@@ -100,6 +101,25 @@ static void weigh(numbers a, numbers rows, int64_t n, int64_t stride, int64_t wi
     }
 }
 
+/* e_j = v . tanh(q + k_j) */
+static void align(const float *v, numbers q, numbers k, int64_t n, int64_t d, numbers e)
+{
+    for (int64_t j = 0; j < n; ++j) {
+        double sum = 0, squares = 0, errors = 0;
+        for (int64_t x = 0; x < d; ++x) {
+            const double at = q.value[x] + k.value[j * d + x], weight = (double)v[x];
+            const double value = tanh(at), of_key = square(k.error[j * d + x]);
+            const double off =
+                (square(q.error[x]) + of_key + square(U * at)) * square(1 - square(value));
+            sum += weight * value;
+            squares += square(weight * value);
+            errors += square(weight) * (off + square(function_error * U * value));
+        }
+        e.value[j] = sum;
+        e.error[j] = deviation(d, squares, errors);
+    }
+}
+
 static void record(numbers want, const float *got, int64_t n, int64_t row,
                    sattn_verify_result *result)
 {
@@ -115,24 +135,6 @@ static void record(numbers want, const float *got, int64_t n, int64_t row,
 }
 
 /* ---- a decoder's step */
-
-/* e_j = v . tanh(q + k_j) */
-static void align(const sattn_verify_step *step, numbers q, numbers e)
-{
-    for (int64_t j = 0; j < step->n_k; ++j) {
-        double sum = 0, squares = 0, errors = 0;
-        for (int64_t x = 0; x < step->d; ++x) {
-            const double at = q.value[x] + (double)step->keys[j * step->d + x];
-            const double value = tanh(at), weight = (double)step->v[x];
-            const double off = (square(q.error[x]) + square(U * at)) * square(1 - square(value));
-            sum += weight * value;
-            squares += square(weight * value);
-            errors += square(weight) * (off + square(function_error * U * value));
-        }
-        e.value[j] = sum;
-        e.error[j] = deviation(step->d, squares, errors);
-    }
-}
 
 typedef struct gate {
     double value, error;
@@ -166,18 +168,19 @@ bool sattn_verify_step_state(const sattn_verify_step *step, const float *got,
                              sattn_verify_result *result)
 {
     const int64_t d = step->d, n_k = step->n_k;
-    double *const memory = malloc((size_t)(2 * (11 * d + n_k + n_k * d)) * sizeof *memory);
+    double *const memory = malloc((size_t)(2 * (11 * d + n_k + 2 * n_k * d)) * sizeof *memory);
     if (!memory)
         return false;
     double *rest = memory;
     const numbers state = take(&rest, d), input = take(&rest, 2 * d), query = take(&rest, d);
-    const numbers weights = take(&rest, n_k), h = take(&rest, n_k * d);
+    const numbers weights = take(&rest, n_k), h = take(&rest, n_k * d), keys = take(&rest, n_k * d);
     const numbers x = take(&rest, 3 * d), g = take(&rest, 3 * d), next = take(&rest, d);
     give(step->state, d, state);
     give(step->embedded, d, input);
     give(step->h, n_k * d, h);
+    give(step->keys, n_k * d, keys);
     map(step->w_state, d, d, state, query);
-    align(step, query, weights);
+    align(step->v, query, keys, n_k, d, weights);
     soften(weights, n_k);
     weigh(weights, h, n_k, d, d, from(input, d));
     map(step->w_input, 3 * d, 2 * d, input, x);
@@ -188,17 +191,29 @@ bool sattn_verify_step_state(const sattn_verify_step *step, const float *got,
     return true;
 }
 
-/* ---- a self-attention layer */
+/* ---- an attention layer */
 
 /* Keys and values of all inputs, and room for one row. */
-typedef struct self_room {
-    numbers k, v;                    /* [n, d] */
-    numbers x, q, heads, y, weights; /* [d], and [n] */
-} self_room;
+typedef struct layer_room {
+    numbers k, v;                    /* [n_k, d] */
+    numbers x, q, heads, y, weights; /* [d], and [n_k] */
+} layer_room;
 
-static void score(numbers q, numbers k, int64_t n, int64_t stride, int64_t width, numbers e)
+/* y = W x, or x itself. */
+static void project(const float *w, int64_t d, numbers x, numbers y)
 {
-    const double scale = 1 / sqrt((double)width);
+    if (w) {
+        map(w, d, d, x, y);
+        return;
+    }
+    memcpy(y.value, x.value, (size_t)d * sizeof *y.value);
+    memcpy(y.error, x.error, (size_t)d * sizeof *y.error);
+}
+
+/* e_j = scale q . k_j */
+static void multiply(double scale, numbers q, numbers k, int64_t n, int64_t stride, int64_t width,
+                     numbers e)
+{
     for (int64_t j = 0; j < n; ++j) {
         double sum = 0, squares = 0, errors = 0;
         for (int64_t c = 0; c < width; ++c) {
@@ -212,40 +227,46 @@ static void score(numbers q, numbers k, int64_t n, int64_t stride, int64_t width
     }
 }
 
-static void check_row(const sattn_verify_self *layer, const self_room *room, int64_t row,
+static void check_row(const sattn_verify_layer *layer, const layer_room *room, int64_t row,
                       const float *got, sattn_verify_result *result)
 {
     const int64_t d = layer->d, width = d / layer->n_heads;
-    const int64_t n_seen = layer->causal ? row + 1 : layer->n;
-    give(layer->x + row * d, d, room->x);
-    map(layer->w_q, d, d, room->x, room->q);
+    const int64_t n_seen = layer->causal ? row + 1 : layer->n_k;
+    const double scale = layer->scale > 0 ? layer->scale : 1 / sqrt((double)width);
+    give(layer->q + row * d, d, room->x);
+    project(layer->w_q, d, room->x, room->q);
     for (int64_t at = 0; at < d; at += width) {
-        score(from(room->q, at), from(room->k, at), n_seen, d, width, room->weights);
+        if (layer->v)
+            align(layer->v, room->q, room->k, n_seen, d, room->weights);
+        else
+            multiply(scale, from(room->q, at), from(room->k, at), n_seen, d, width, room->weights);
         soften(room->weights, n_seen);
         weigh(room->weights, from(room->v, at), n_seen, d, width, from(room->heads, at));
     }
-    map(layer->w_o, d, d, room->heads, room->y);
+    project(layer->w_o, d, room->heads, room->y);
     record(room->y, got + row * d, d, row, result);
 }
 
-bool sattn_verify_self_rows(const sattn_verify_self *layer, const float *got,
-                            sattn_verify_result *result)
+bool sattn_verify_layer_rows(const sattn_verify_layer *layer, const float *got,
+                             sattn_verify_result *result)
 {
-    const int64_t n = layer->n, d = layer->d;
-    double *const memory = malloc((size_t)(2 * (2 * n * d + 4 * d + n)) * sizeof *memory);
+    const int64_t n_q = layer->n_q, n_k = layer->n_k, d = layer->d;
+    double *const memory = malloc((size_t)(2 * (2 * n_k * d + 4 * d + n_k)) * sizeof *memory);
     if (!memory)
         return false;
     double *rest = memory;
-    const self_room room = {take(&rest, n * d), take(&rest, n * d), take(&rest, d), take(&rest, d),
-                            take(&rest, d),     take(&rest, d),     take(&rest, n)};
-    for (int64_t j = 0; j < n; ++j) {
+    const layer_room room = {take(&rest, n_k * d), take(&rest, n_k * d), take(&rest, d),
+                             take(&rest, d),       take(&rest, d),       take(&rest, d),
+                             take(&rest, n_k)};
+    for (int64_t j = 0; j < n_k; ++j) {
         give(layer->x + j * d, d, room.x);
-        map(layer->w_k, d, d, room.x, from(room.k, j * d));
-        map(layer->w_v, d, d, room.x, from(room.v, j * d));
+        project(layer->w_k, d, room.x, from(room.k, j * d));
+        project(layer->w_v, d, room.x, from(room.v, j * d));
     }
-    const int64_t rows[] = {0, n / 3, n / 2, n - 1};
+    const int64_t rows[] = {0, n_q / 3, n_q / 2, n_q - 1};
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r)
-        check_row(layer, &room, rows[r], got, result);
+        if (r == 0 || rows[r] > rows[r - 1])
+            check_row(layer, &room, rows[r], got, result);
     free(memory);
     return true;
 }

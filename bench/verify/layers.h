@@ -25,15 +25,20 @@ typedef struct sattn_verify_step {
 bool sattn_verify_step_state(const sattn_verify_step *step, const float *got,
                              sattn_verify_result *result);
 
-/* A self-attention layer without biases: inputs x [n, d], weights [d, d]. */
-typedef struct sattn_verify_self {
-    int64_t n, d, n_heads;
-    bool causal;
-    const float *x, *w_q, *w_k, *w_v, *w_o;
-} sattn_verify_self;
+/* An attention over inputs x [n_k, d] of queries q [n_q, d], without biases. Maps are [d, d]; where
+ * one is NULL, what it would map is taken as it is. Queries of a self-attention are its inputs; a
+ * bilinear score q^T W x is a product of q with W x. */
+typedef struct sattn_verify_layer {
+    int64_t n_q, n_k, d, n_heads;
+    bool causal; /* query i sees inputs 0 to i */
+    const float *q, *x;
+    const float *w_q, *w_k, *w_v, *w_o; /* of queries, keys, values and outputs */
+    const float *v; /* [d]: scores are v . tanh(q + k), of one head; NULL: scale q . k */
+    double scale;   /* 0: 1 / sqrt(d / n_heads) */
+} sattn_verify_layer;
 
-/* Compares some rows of the output, got[n, d]. False: no memory. */
-bool sattn_verify_self_rows(const sattn_verify_self *layer, const float *got,
-                            sattn_verify_result *result);
+/* Compares some rows of the output, got[n_q, d]. False: no memory. */
+bool sattn_verify_layer_rows(const sattn_verify_layer *layer, const float *got,
+                             sattn_verify_result *result);
 
 #endif

@@ -23,7 +23,9 @@ sattn_dispatch_defect(measure_part_of_a_window FILE bench/measure/rounds.c COMMA
 sattn_dispatch_defect(layer_judged_loosely FILE bench/verify/layers.c COMMAND test_verify_whole_layers
   FROM [[deviations = 10;]] TO [[deviations = 1e4;]])
 sattn_dispatch_defect(layer_judged_without_limit FILE bench/verify/layers.c COMMAND test_verify_whole_layers
-  FROM [[layer->causal ? row + 1 : layer->n;]] TO [[layer->causal && row < 0 ? row + 1 : layer->n;]])
+  FROM [[layer->causal ? row + 1 : layer->n_k;]] TO [[layer->causal && row < 0 ? row + 1 : layer->n_k;]])
+sattn_dispatch_defect(layer_judged_by_mapped_values FILE bench/verify/layers.c COMMAND test_verify_whole_layers
+  FROM [[project(layer->w_v, d,]] TO [[project(layer->w_v ? layer->w_v : layer->w_k, d,]])
 sattn_dispatch_defect(layer_judged_by_other_gates FILE bench/verify/layers.c COMMAND test_verify_whole_layers
   FROM [[z = gate_of(x, g, d + y);]] TO [[z = gate_of(x, g, y);]])
 sattn_dispatch_defect(kernel_calls_rest_forgotten FILE bench/ops/kernel_calls.c COMMAND test_workload
