@@ -3,10 +3,12 @@
  * test_layer_profile.c: layers with a profile. What it measured with several threads is not for
  * them: their kernels are those of one thread, and so are their bits, whatever `threads` is. */
 #include "dispatch/choose.h"
+#include "dispatch/profile_read.h"
 #include "tests/support/profile_text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,24 +92,34 @@ static const sattn_kernel *chosen(const profiled_part *part)
     return kernel;
 }
 
+/* Where an emulated CPU does not say what it is, and so could be any, it is one of its own. */
+static sattn_identity identity_here(void)
+{
+    sattn_identity here;
+    sattn_identity_read(&here);
+    for (int field = 0; field < SATTN_IDENTITY_COUNT; ++field)
+        if (strcmp(here.text[field], "unknown") == 0)
+            snprintf(here.text[field], SATTN_IDENTITY_TEXT, "emulated");
+    return here;
+}
+
 /* A profile that takes the part's kernel for so many threads. */
 static sattn_profile *profile_of(const profiled_part *part, int threads)
 {
-    char text[SATTN_CLASS_TEXT];
-    sattn_identity identity;
+    char text[SATTN_CLASS_TEXT], remark[SATTN_PROFILE_REMARK];
+    const sattn_identity here = identity_here();
     sattn_profile *profile;
     const sattn_shape_class shape_class = part->class_of(threads);
     sattn_class_print(&shape_class, text);
-    sattn_identity_read(&identity);
-    json_t *const document = profile_json(&identity);
+    json_t *const document = profile_json(&here);
     profile_set(document, "entries/0/class", json_string(text));
     profile_set(document, "entries/0/candidates/0/plan", json_string(""));
     profile_set(document, "entries/0/candidates/0/kernels", json_string(chosen(part)->name));
     profile_set(document, "entries/0/candidates/1/plan", json_string(""));
     profile_set(document, "entries/0/candidates/1/kernels", json_string(part->kernel));
     char *const json = json_dumps(document, 0);
-    if (sattn_profile_load_buffer(&profile, json, strlen(json)) != SATTN_OK)
-        fail_msg("%s", sattn_last_error());
+    if (sattn_profile_read(&profile, json, strlen(json), "a.json", &here, remark) != SATTN_OK)
+        fail_msg("%s", remark);
     free(json);
     json_decref(document);
     return profile;
