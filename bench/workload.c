@@ -274,6 +274,14 @@ static void *tensor_of(const sattn_workload *w, int64_t set, sattn_workload_tens
     return sattn_workload_piece(w, set, tensor, &bytes);
 }
 
+sattn_linear_weights sattn_workload_matrix(const sattn_workload *workload, int number)
+{
+    const int64_t d = workload->args.d;
+    const float *const all = tensor_of(workload, 0, SATTN_TENSOR_WEIGHTS);
+    return (sattn_linear_weights){
+        .n_in = d, .n_out = d, .w = {.data = all + number * d * d, .stride_t = d}};
+}
+
 void sattn_workload_place(const sattn_workload *workload, int64_t set, sattn_attention_args *args)
 {
     args->q.data = tensor_of(workload, set, SATTN_TENSOR_Q);

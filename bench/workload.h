@@ -90,6 +90,9 @@ void sattn_workload_place(const sattn_workload *workload, int64_t set, sattn_att
 void *sattn_workload_piece(const sattn_workload *workload, int64_t set, unsigned tensors,
                            size_t *bytes);
 
+/* Of a layer's weights, which are square matrices one behind the other, the one of this number. */
+sattn_linear_weights sattn_workload_matrix(const sattn_workload *workload, int number);
+
 /* The first KV heads of batch entry 0, and of their queries the first rows. Fewer rows than all
  * only where nothing tells rows apart: no causal limit, window, ALiBi or mask. */
 sattn_attention_args sattn_workload_part(const sattn_workload *workload, int64_t n_kv_heads,

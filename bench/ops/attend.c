@@ -19,15 +19,6 @@ static sattn_work work(const sattn_attention_args *args)
 }
 
 /* Matrix 0 makes keys, 1 makes values. */
-static sattn_linear_weights weights_of(const sattn_bench_call *call, int matrix)
-{
-    size_t bytes;
-    const int64_t d = call->args.d;
-    const float *const all = sattn_workload_piece(call->workload, 0, SATTN_TENSOR_WEIGHTS, &bytes);
-    return (sattn_linear_weights){
-        .n_in = d, .n_out = d, .w = {.data = all + matrix * d * d, .stride_t = d}};
-}
-
 static sattn_attention_layer_args layer_of(const sattn_bench_call *call)
 {
     const sattn_attention_args *const a = &call->args;
@@ -37,8 +28,8 @@ static sattn_attention_layer_args layer_of(const sattn_bench_call *call)
                                         .q = a->q,
                                         .x = a->k,
                                         .y = a->o,
-                                        .w_k = weights_of(call, 0),
-                                        .w_v = weights_of(call, 1)};
+                                        .w_k = sattn_workload_matrix(call->workload, 0),
+                                        .w_v = sattn_workload_matrix(call->workload, 1)};
 }
 
 static bool open_call(sattn_bench_call *call, char *why, size_t why_size)
@@ -76,8 +67,8 @@ static sattn_status verify(const sattn_attention_args *args, const sattn_variant
                                       .n_heads = 1,
                                       .q = args->q.data,
                                       .x = args->k.data,
-                                      .w_k = weights_of(verified, 0).w.data,
-                                      .w_v = weights_of(verified, 1).w.data};
+                                      .w_k = sattn_workload_matrix(verified->workload, 0).w.data,
+                                      .w_v = sattn_workload_matrix(verified->workload, 1).w.data};
     *why = "verify: no memory";
     sattn_sample_scan_outputs(args, result);
     return sattn_verify_layer_rows(&layer, args->o.data, result) ? SATTN_OK : SATTN_ERR_MEMORY;

@@ -20,19 +20,9 @@ static sattn_work work(const sattn_attention_args *args)
 }
 
 /* Matrix 0 is W, 1 is U; behind them lies v. */
-static const float *weights_at(const sattn_bench_call *call, int matrix)
+static const float *weights_at(const sattn_bench_call *call, int number)
 {
-    size_t bytes;
-    const int64_t d = call->args.d;
-    const float *const all = sattn_workload_piece(call->workload, 0, SATTN_TENSOR_WEIGHTS, &bytes);
-    return all + matrix * d * d;
-}
-
-static sattn_linear_weights map_of(const sattn_bench_call *call, int matrix)
-{
-    const int64_t d = call->args.d;
-    return (sattn_linear_weights){
-        .n_in = d, .n_out = d, .w = {.data = weights_at(call, matrix), .stride_t = d}};
+    return sattn_workload_matrix(call->workload, number).w.data;
 }
 
 static sattn_general_attention_args layer_of(const sattn_bench_call *call)
@@ -48,11 +38,11 @@ static sattn_general_attention_args layer_of(const sattn_bench_call *call)
                                          .y = a->o,
                                          .align = call->variant->align};
     if (args.align == SATTN_ALIGN_ADDITIVE) {
-        args.w_q = map_of(call, 0);
+        args.w_q = sattn_workload_matrix(call->workload, 0);
         args.v = weights_at(call, 2);
     }
     if (args.align == SATTN_ALIGN_ADDITIVE || args.align == SATTN_ALIGN_BILINEAR)
-        args.w_x = map_of(call, 1);
+        args.w_x = sattn_workload_matrix(call->workload, 1);
     return args;
 }
 

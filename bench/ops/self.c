@@ -22,15 +22,6 @@ static sattn_work work(const sattn_attention_args *args)
                         .bytes = (weights + 2 * n * d) * sizeof(float)};
 }
 
-static sattn_linear_weights weights_of(const sattn_bench_call *call, int map)
-{
-    size_t bytes;
-    const int64_t d = call->args.d;
-    const float *const all = sattn_workload_piece(call->workload, 0, SATTN_TENSOR_WEIGHTS, &bytes);
-    return (sattn_linear_weights){
-        .n_in = d, .n_out = d, .w = {.data = all + map * d * d, .stride_t = d}};
-}
-
 static sattn_self_attention_args layer_of(const sattn_bench_call *call)
 {
     const sattn_attention_args *const a = &call->args;
@@ -39,10 +30,10 @@ static sattn_self_attention_args layer_of(const sattn_bench_call *call)
                                        .n_heads = call->workload->shape.n_heads,
                                        .x = a->q,
                                        .y = a->o,
-                                       .w_q = weights_of(call, 0),
-                                       .w_k = weights_of(call, 1),
-                                       .w_v = weights_of(call, 2),
-                                       .w_o = weights_of(call, 3),
+                                       .w_q = sattn_workload_matrix(call->workload, 0),
+                                       .w_k = sattn_workload_matrix(call->workload, 1),
+                                       .w_v = sattn_workload_matrix(call->workload, 2),
+                                       .w_o = sattn_workload_matrix(call->workload, 3),
                                        .causal = a->causal};
 }
 
@@ -82,7 +73,7 @@ typedef struct layer_parts {
 static sattn_status run_map(const layer_parts *parts, int map, const float *x, float *y)
 {
     const int64_t d = parts->call->args.d;
-    const sattn_linear_weights weights = weights_of(parts->call, map);
+    const sattn_linear_weights weights = sattn_workload_matrix(parts->call->workload, map);
     const sattn_linear_rows rows = {.n_rows = parts->call->args.n_q,
                                     .x = {.data = x, .stride_t = d},
                                     .y = {.data = y, .stride_t = d}};
@@ -147,10 +138,10 @@ static bool check_rows(const sattn_attention_args *args, sattn_verify_result *re
                                       .causal = args->causal,
                                       .q = args->q.data,
                                       .x = args->q.data,
-                                      .w_q = weights_of(verified, 0).w.data,
-                                      .w_k = weights_of(verified, 1).w.data,
-                                      .w_v = weights_of(verified, 2).w.data,
-                                      .w_o = weights_of(verified, 3).w.data};
+                                      .w_q = sattn_workload_matrix(verified->workload, 0).w.data,
+                                      .w_k = sattn_workload_matrix(verified->workload, 1).w.data,
+                                      .w_v = sattn_workload_matrix(verified->workload, 2).w.data,
+                                      .w_o = sattn_workload_matrix(verified->workload, 3).w.data};
     return sattn_verify_layer_rows(&layer, args->o.data, result);
 }
 
