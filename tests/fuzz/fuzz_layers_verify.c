@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { HIDDEN_STATE = 4, ULP = 2 }; /* of any kernel's exp, sigmoid and tanh */
+enum { HIDDEN_STATE = 4, ULP = 2 }; /* of exp, sigmoid and tanh without a kernel named */
 
 static float *allocate(int64_t n)
 {
