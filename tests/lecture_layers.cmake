@@ -10,7 +10,7 @@ foreach(name IN ITEMS layers self_attention decoder)
   target_link_libraries(test_${name} PRIVATE sattn_lecture_support sattn_test_support simdattn_static
                         sattn_verify m)
   foreach(isa IN LISTS SATTN_ISAS)
-    sattn_test(${name}.${isa} COMMAND test_${name} --isa=${isa} LABELS kernels)
+    sattn_test(${name}.${isa} COMMAND test_${name} --isa=${isa} ONE_CPU LABELS kernels)
   endforeach()
 endforeach()
 

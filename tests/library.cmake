@@ -94,7 +94,7 @@ if(SATTN_SANITIZE)
   set(is_instrumented 1)
 endif()
 target_compile_definitions(test_stack PRIVATE SATTN_TEST_INSTRUMENTED=${is_instrumented})
-sattn_test(stack COMMAND test_stack LABELS library)
+sattn_test(stack COMMAND test_stack ONE_CPU LABELS library)
 
 # ---- real activations, every registry row
 sattn_test_program(test_real test_real.c)
@@ -215,7 +215,7 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND NOT SATTN_TEST_LAUNCHER)
 endif()
 
 # ---- one file and one row make a variant
-if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND CMAKE_CXX_COMPILER)
+if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING AND SATTN_DEFECTS AND NOT SATTN_SANITIZE AND CMAKE_CXX_COMPILER)
   add_test(NAME variant COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR}
            -DWORK=${CMAKE_CURRENT_BINARY_DIR}/variant -DGENERATOR=${CMAKE_GENERATOR}
            -DC_COMPILER=${CMAKE_C_COMPILER} -DCXX_COMPILER=${CMAKE_CXX_COMPILER}

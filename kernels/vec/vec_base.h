@@ -11,24 +11,31 @@
 #error "simdattn kernels need IEEE arithmetic: build them without -ffast-math or -Ofast"
 #endif
 
-#define SATTN_INLINE   static inline __attribute__((always_inline))
 #define SATTN_NOINLINE static __attribute__((noinline))
 
 #define SATTN_PRAGMA(text) _Pragma(#text)
 
-/* SATTN_UNROLL(n) in front of a loop of a constant number n of steps over a register tile: unroll
+/* SATTN_INLINE: a helper, or a kernel's body that is compiled once for each set of its constants.
+ *
+ * SATTN_UNROLL(n) in front of a loop of a constant number n of steps over a register tile: unroll
  * it in full. Each compiler has its own word for it, and the other's leaves the tile in memory.
- * SATTN_NO_UNROLL in front of the loop around it keeps that one as written. Builds with sanitizers
- * define SATTN_KEEP_LOOPS: the checks of an unrolled tile would take minutes to compile. */
-#if defined(SATTN_KEEP_LOOPS)
+ * SATTN_NO_UNROLL in front of the loop around it keeps that one as written.
+ *
+ * Builds with sanitizers, and of seeded defects, define SATTN_AS_WRITTEN: neither is asked for, and
+ * what would take minutes to compile takes seconds. */
+#if defined(SATTN_AS_WRITTEN)
+#define SATTN_INLINE static inline
 #define SATTN_UNROLL(n)
 #define SATTN_NO_UNROLL
-#elif defined(__clang__)
+#else
+#define SATTN_INLINE static inline __attribute__((always_inline))
+#if defined(__clang__)
 #define SATTN_UNROLL(n) SATTN_PRAGMA(clang loop unroll(full))
 #define SATTN_NO_UNROLL SATTN_PRAGMA(clang loop unroll(disable))
 #else
 #define SATTN_UNROLL(n) SATTN_PRAGMA(GCC unroll n)
 #define SATTN_NO_UNROLL SATTN_PRAGMA(GCC unroll 1)
+#endif
 #endif
 
 /* Tells MemorySanitizer that n floats were written: it does not know AVX's masked stores. */
