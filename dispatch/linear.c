@@ -67,6 +67,14 @@ sattn_shape_class sattn_linear_class(const sattn_linear_weights *weights, int64_
                                  sattn_threads_of_class(options));
 }
 
+static void log_packed(const sattn_linear_plan *plan, const sattn_overrides *overrides,
+                       const sattn_options *options)
+{
+    const sattn_shape_class shape_class =
+        sattn_linear_class(plan->weights, plan->n_rows, true, options);
+    sattn_overrides_log(overrides, sattn_class_phase(&shape_class), plan->kernel, plan->decision);
+}
+
 /* Packed weights have their kernel; it must be one that may run here, and that nothing rules out.
  */
 static sattn_status choose_packed(sattn_linear_plan *plan, const sattn_linear_names *names,
@@ -82,8 +90,7 @@ static sattn_status choose_packed(sattn_linear_plan *plan, const sattn_linear_na
     plan->decision = SATTN_DECIDED_BY_WEIGHTS;
     if (may_run && (!named || named == plan->kernel)) {
         if (overrides->log)
-            sattn_overrides_log(overrides, sattn_phase_of(1, plan->n_rows), plan->kernel,
-                                plan->decision);
+            log_packed(plan, overrides, options);
         return SATTN_OK;
     }
     const sattn_shape_class shape_class =

@@ -88,11 +88,16 @@ sattn_shape_class sattn_class_of_additive(int64_t n_q, int64_t n_k, int64_t d, b
                                .threads = count_class(threads)};
 }
 
+static sattn_phase phase_of_linear(int64_t n_rows, bool is_packed)
+{
+    return n_rows > sattn_few_rows_of(is_packed) ? SATTN_PHASE_PREFILL : sattn_phase_of(1, n_rows);
+}
+
 sattn_shape_class sattn_class_of_linear(int64_t n_rows, int64_t n_out, int64_t n_in, bool is_packed,
                                         int threads)
 {
     return (sattn_shape_class){.call = SATTN_CALL_LINEAR,
-                               .phase = sattn_phase_of(1, n_rows),
+                               .phase = phase_of_linear(n_rows, is_packed),
                                .rows_log2 = ceil_log2(n_rows),
                                .keys_log2 = ceil_log2(n_out),
                                .d_log2 = ceil_log2(n_in),

@@ -22,7 +22,7 @@ typedef enum sattn_mask_class {
  * a linear call, rows are those of X, keys its outputs and d its inputs. */
 typedef struct sattn_shape_class {
     sattn_call call;
-    sattn_phase phase; /* by rows alone (sattn_phase_of); 0 of arrays */
+    sattn_phase phase; /* by rows (sattn_phase_of), packed rows earlier; 0 of arrays */
     int rows_log2;     /* ceil(log2(n_group * n_q)) */
     int keys_log2;     /* ceil(log2(n_k)) */
     int d_log2;        /* ceil(log2(d)), and of d_v */
@@ -45,6 +45,14 @@ sattn_shape_class sattn_class_of_additive(int64_t n_q, int64_t n_k, int64_t d, b
                                           int threads);
 sattn_shape_class sattn_class_of_linear(int64_t n_rows, int64_t n_out, int64_t n_in, bool is_packed,
                                         int threads);
+
+/* The most rows that are not a prefill. Packed weights are in the order of a kernel with lanes over
+ * outputs, which in place it would have to bring them into first: with them it pays earlier
+ * (docs/performance.md, "The parts of layers"). */
+static inline int sattn_few_rows_of(bool is_packed)
+{
+    return is_packed ? 4 : SATTN_FEW_ROWS;
+}
 
 /* The phase that the registry's order is asked for: of arrays, which have none, any. */
 static inline sattn_phase sattn_class_phase(const sattn_shape_class *shape_class)

@@ -63,6 +63,12 @@ static void test_class_of_arguments(void **state)
     check_text(&c, "additive few-query rows<=8 keys<=64 d<=64 strided threads=2");
     c = sattn_class_of_linear(1, 1536, 1024, true, 1);
     check_text(&c, "linear decode rows<=1 outputs<=2048 inputs<=1024 packed threads=1");
+    c = sattn_class_of_linear(4, 1536, 1024, true, 1);
+    check_text(&c, "linear few-query rows<=4 outputs<=2048 inputs<=1024 packed threads=1");
+    c = sattn_class_of_linear(5, 1536, 1024, true, 1);
+    check_text(&c, "linear prefill rows<=8 outputs<=2048 inputs<=1024 packed threads=1");
+    c = sattn_class_of_linear(28, 1536, 1024, false, 1);
+    check_text(&c, "linear few-query rows<=32 outputs<=2048 inputs<=1024 in-place threads=1");
     c = sattn_class_of_linear(197, 768, 769, false, 3);
     check_text(&c, "linear prefill rows<=256 outputs<=1024 inputs<=1024 in-place threads=3");
 }

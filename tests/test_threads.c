@@ -388,7 +388,8 @@ static void test_row_among_queries(void **state)
     }
 }
 
-int main(void)
+/* The argument, if there is one, is the name of the one test to run. */
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_after_fork_from_the_start), /* first: before any call */
@@ -410,5 +411,7 @@ int main(void)
         cmocka_unit_test(threads_dense),
         cmocka_unit_test(threads_dense_ragged),
     };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,13 +27,14 @@ static int64_t rows_of(const sattn_shape_class *c, int64_t n_group, bool most)
     const int64_t bucket_low = c->rows_log2 > 0 ? (int64_t)1 << (c->rows_log2 - 1) : 0;
     int64_t low = bucket_low / n_group + 1;
     int64_t high = ((int64_t)1 << c->rows_log2) / n_group;
+    const int64_t few = sattn_few_rows_of(c->is_packed) / n_group;
     if (c->phase == SATTN_PHASE_DECODE)
         return 1;
-    if (c->phase == SATTN_PHASE_PREFILL && low * n_group <= SATTN_FEW_ROWS)
-        low = SATTN_FEW_ROWS / n_group + 1;
+    if (c->phase == SATTN_PHASE_PREFILL && low <= few)
+        low = few + 1;
     if (c->phase == SATTN_PHASE_FEW_QUERY) {
         low = low > 2 ? low : 2;
-        high = high < SATTN_FEW_ROWS / n_group ? high : SATTN_FEW_ROWS / n_group;
+        high = high < few ? high : few;
     }
     if (most)
         return high % 2 == 0 && high > low ? high - 1 : high;

@@ -115,7 +115,7 @@ sattn_dispatch_defect(log_of_the_maximum_dropped FILE dispatch/merge.c COMMAND t
 # ---- sinks
 sattn_dispatch_defect(sink_ignored FILE dispatch/merge.c COMMAND test_api
   FROM [[} else if (sink > -INFINITY) {]] TO [[} else if (sink > INFINITY) {]])
-sattn_dispatch_defect(sink_counted_for_each_part FILE dispatch/merge.c COMMAND test_thread_counts
+sattn_dispatch_defect(sink_counted_for_each_part FILE dispatch/merge.c COMMAND test_thread_counts threads_after_fork_from_the_start
   FROM [[sum += part_weight(sink, m);]] TO [[sum += (float)parts->n_parts * part_weight(sink, m);]])
 sattn_dispatch_defect(sink_never_the_maximum FILE dispatch/merge.c COMMAND test_api
   FROM [[float m = sink_spoils(sink) ? -INFINITY : sink, sum]] TO [[float m = -INFINITY, sum]])
@@ -199,7 +199,7 @@ sattn_dispatch_defect(spans_of_arrays_left_out FILE dispatch/overlap.c COMMAND t
   FROM [[i < m->n_others; ++i)]] TO [[i < 0; ++i)]])
 sattn_dispatch_defect(axes_nested_by_the_first FILE dispatch/region.c COMMAND test_dispatch
   FROM [[reach += (wide)r->step[next] * (r->extent[next] - 1);]] TO [[reach = r->step[next];]])
-sattn_dispatch_defect(workspace_may_be_the_starts FILE dispatch/ragged_check.c COMMAND test_thread_counts
+sattn_dispatch_defect(workspace_may_be_the_starts FILE dispatch/ragged_check.c COMMAND test_thread_counts threads_dense_ragged
   FROM [[if (status == SATTN_OK && meets(]] TO [[if (status != SATTN_OK && meets(]])
 sattn_dispatch_defect(n_k_valid_not_checked FILE dispatch/attention_check.c COMMAND test_api
   FROM [[if (a->n_k_valid[b] < 0 || a->n_k_valid[b] > a->n_k)]] TO [[if (a->n_k_valid[b] < 0)]])
@@ -221,7 +221,7 @@ sattn_dispatch_defect(queries_not_kept_by_the_last_part FILE dispatch/attend.c C
 sattn_dispatch_defect(parts_of_the_first_block FILE dispatch/rows.c COMMAND test_parts
   FROM [[workspace + at->blocks + (size_t)block * at->block_size : own;]]
   TO [[workspace + at->blocks : own;]])
-sattn_dispatch_defect(chunk_of_an_array_missing FILE dispatch/steps.c COMMAND test_thread_counts
+sattn_dispatch_defect(chunk_of_an_array_missing FILE dispatch/steps.c COMMAND test_thread_counts threads_arrays
   FROM [[(n - 1) / SATTN_ARRAY_CHUNK + 1, run_chunk]] TO [[n / SATTN_ARRAY_CHUNK, run_chunk]])
 
 # ---- what kernels are told of K and V
@@ -235,9 +235,9 @@ sattn_dispatch_defect(rest_rows_told_of_the_call FILE dispatch/attend.c COMMAND 
   FROM [[rows.kv_bytes = 0; /* K and V have just been read */]] TO [[]])
 
 # ---- rest rows, dense copies
-sattn_dispatch_defect(rest_rows_left_out FILE dispatch/attend.c COMMAND test_thread_counts
+sattn_dispatch_defect(rest_rows_left_out FILE dispatch/attend.c COMMAND test_thread_counts test_same_bits
   FROM [[if (rows.i0 < rows.i1)]] TO [[if (rows.i0 < rows.i1 && rows.i0 == 0)]])
-sattn_dispatch_defect(rest_rows_of_each_block FILE dispatch/unit.c COMMAND test_thread_counts
+sattn_dispatch_defect(rest_rows_of_each_block FILE dispatch/unit.c COMMAND test_thread_counts test_same_bits
   FROM [[rows.n_rest = i1 - (rest_begin > i0 ? rest_begin : i0);]]
   TO [[rows.n_rest = unit->n_rest + 0 * rest_begin;]])
 sattn_dispatch_defect(rest_rows_by_one_kernel_alone FILE dispatch/choose.c COMMAND test_shares
@@ -250,7 +250,7 @@ sattn_dispatch_defect(rest_rows_fill_tiles FILE dispatch/share.c COMMAND test_sh
   FROM [[n_group * (n_q - sattn_rest_rows(n_group, n_q, tile_rows, d));]] TO [[n_group * n_q;]])
 sattn_dispatch_defect(tile_not_looked_for FILE dispatch/choose.c COMMAND test_shares
   FROM [[plan->n_group * a->n_q < SATTN_FILLING_ROWS_MIN)]] TO [[plan->n_group * a->n_q <= SATTN_FEW_ROWS)]])
-sattn_dispatch_defect(ragged_phase_by_rows_alone FILE dispatch/ragged_plan.c COMMAND test_thread_counts
+sattn_dispatch_defect(ragged_phase_by_rows_alone FILE dispatch/ragged_plan.c COMMAND test_thread_counts threads_dense_ragged
   FROM [[computation == SATTN_COMPUTE_FUSED ? sattn_prefill_tile_rows(&p->overrides) : 0;]] TO [[0;]])
 sattn_dispatch_defect(rest_rows_cut_a_group FILE dispatch/share.c COMMAND test_shares
   FROM [[(of_one || of_two) && rest % n_group == 0 ?]] TO [[(of_one || of_two) ?]])
@@ -266,12 +266,12 @@ sattn_dispatch_defect(copied_keys_from_the_first FILE dispatch/dense.c COMMAND t
   TO [[const int64_t begin = chunk * SATTN_KEY_BLOCK;]])
 sattn_dispatch_defect(copy_of_one_row_for_all FILE dispatch/dense.c COMMAND test_shares
   FROM [[if (stride == 0 || n_keys]] TO [[if (n_keys]])
-sattn_dispatch_defect(repair_looks_at_the_copy FILE dispatch/attend.c COMMAND test_thread_counts
+sattn_dispatch_defect(repair_looks_at_the_copy FILE dispatch/attend.c COMMAND test_thread_counts threads_dense
   FROM [[.v = c->rows->v, /* a dense copy may lack hidden rows */]] TO [[.v = c->args->v,]])
-sattn_dispatch_defect(copies_of_another_unit FILE dispatch/execute.c COMMAND test_thread_counts
+sattn_dispatch_defect(copies_of_another_unit FILE dispatch/execute.c COMMAND test_thread_counts threads_steps
   FROM [[sattn_dense_enter(&e->dense, unit_index, &rows);]]
   TO [[sattn_dense_enter(&e->dense, unit_index / 2, &rows);]])
-sattn_dispatch_defect(ragged_copies_of_another_unit FILE dispatch/ragged.c COMMAND test_thread_counts
+sattn_dispatch_defect(ragged_copies_of_another_unit FILE dispatch/ragged.c COMMAND test_thread_counts threads_dense_ragged
   FROM [[e->order[low] * s.n_kv_heads + kv, &block);]]
   TO [[e->order[low] * s.n_kv_heads + kv / 2, &block);]])
 sattn_dispatch_defect(copies_not_reserved FILE dispatch/layout.c COMMAND test_shares
