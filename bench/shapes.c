@@ -30,7 +30,8 @@
 #define MAP(rows, outputs, inputs)        SIZES(1, 1, 1, rows, outputs, inputs, 1), .kind = SATTN_SHAPE_MAP
 #define PACKED_MAP(rows, outputs, inputs) MAP(rows, outputs, inputs), .is_packed = true
 #define GATES(rows, units)                SIZES(1, 1, 1, rows, rows, 3 * (units), units), .kind = SATTN_SHAPE_GATES
-#define DECODER(states, units)            SIZES(1, 1, 1, 1, states, units, units), .kind = SATTN_SHAPE_DECODER
+#define DECODER(states, units, channels)                                                           \
+    SIZES(1, 1, 1, 1, states, units, channels), .kind = SATTN_SHAPE_DECODER
 #define SELF_LAYER(inputs, features, heads)                                                        \
     SIZES(1, 1, 1, inputs, inputs, features, features), .n_heads = heads, .kind = SATTN_SHAPE_SELF
 #define GENERAL_LAYER(queries, inputs, features)                                                   \
@@ -88,14 +89,15 @@ const char *sattn_preset_names(void)
     return "quick, models, decode, real, data, limits, lecture, full";
 }
 
-/* Each map has d inputs. Of a decoder: W and U, three gates of the embedding and the context, of
- * the state, a row for each word, and v. Of a general attention layer: W, U and v. */
+/* Of a decoder: W, three gates of the embedding and of the state, and a row for each word, of d
+ * inputs; U and three gates of the context, of d_v; and v. Of a general attention layer: W, U and
+ * v. */
 int64_t sattn_shape_weights(const sattn_shape *shape)
 {
     const int64_t d = shape->d;
     switch (shape->kind) {
     case SATTN_SHAPE_DECODER:
-        return (2 * d + 2 * 3 * d + 3 * d + SATTN_SHAPE_WORDS + 1) * d;
+        return (d + 2 * 3 * d + SATTN_SHAPE_WORDS + (1 + 3) * shape->d_v + 1) * d;
     case SATTN_SHAPE_SELF:
         return 4 * d * d;
     case SATTN_SHAPE_GENERAL:
@@ -158,8 +160,8 @@ void sattn_shape_describe(const sattn_shape *shape, char *text, size_t size)
         snprintf(text, size, "rows=%lld units=%lld", n_q, (long long)shape->d_v);
         break;
     case SATTN_SHAPE_DECODER:
-        snprintf(text, size, "T=%lld states of %lld, GRU of %lld units, %d words", n_k, d, d,
-                 SATTN_SHAPE_WORDS);
+        snprintf(text, size, "T=%lld states of %lld, GRU of %lld units, %d words", n_k,
+                 (long long)shape->d_v, d, SATTN_SHAPE_WORDS);
         break;
     case SATTN_SHAPE_SELF:
         snprintf(text, size, "T=%lld D=%lld H=%lld%s", n_k, d, (long long)shape->n_heads,

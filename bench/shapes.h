@@ -38,7 +38,7 @@ typedef enum sattn_shape_kind {
     SATTN_SHAPE_ALIGNMENT, /* additive: n_q decoder states, n_k encoder states, d = d_v features */
     SATTN_SHAPE_MAP,       /* linear: n_q rows, n_k outputs, d inputs; d_v is 1 */
     SATTN_SHAPE_GATES,     /* gru: n_q = n_k rows of d_v units, d = 3 d_v */
-    SATTN_SHAPE_DECODER,   /* a step over n_k encoder states; all that it has is d = d_v wide */
+    SATTN_SHAPE_DECODER,   /* a step over n_k encoder states of d_v features; all else is d wide */
     SATTN_SHAPE_SELF,      /* a self-attention layer over n_q = n_k inputs of d = d_v features */
     SATTN_SHAPE_GENERAL, /* a general attention layer: n_q queries, n_k inputs, all d = d_v wide */
     SATTN_SHAPE_ATTEND,  /* an attention layer with maps of keys and values, the same extents */

@@ -44,6 +44,12 @@ static char *allocate_arena(sattn_workload *w, size_t size, bool is_shared)
     return sattn_shared_open(&w->shared, size) ? w->shared.base : NULL;
 }
 
+/* What a row of the output has: that of a decoder is its next state. */
+static int64_t output_features(const sattn_shape *s)
+{
+    return s->kind == SATTN_SHAPE_DECODER ? s->d : s->d_v;
+}
+
 /* Bytes of each tensor, in the order of sattn_workload_tensor; 0 for those that are not wanted. */
 static void size_tensors(const sattn_shape *s, unsigned tensors, size_t bytes[SATTN_TENSORS])
 {
@@ -51,7 +57,7 @@ static void size_tensors(const sattn_shape *s, unsigned tensors, size_t bytes[SA
         s->n_q_heads, s->n_kv_heads, s->n_kv_heads, s->n_q_heads, s->n_q_heads, s->n_q_heads, 1};
     const int64_t rows[SATTN_TENSORS] = {s->n_q, s->n_k, s->n_k, s->n_q, s->n_q, s->n_q, 1};
     const int64_t features[SATTN_TENSORS] = {
-        s->d, s->d, s->d_v, s->n_k, s->n_k, s->d_v, sattn_shape_weights(s)};
+        s->d, s->d, s->d_v, s->n_k, s->n_k, output_features(s), sattn_shape_weights(s)};
     for (int t = 0; t < SATTN_TENSORS; ++t)
         bytes[t] = tensors >> t & 1 ? (size_t)s->batch * (size_t)heads[t] * (size_t)rows[t] *
                                           (size_t)features[t] * sizeof(float)
@@ -83,7 +89,7 @@ static sattn_attention_args args_of(const sattn_workload *w)
 {
     const sattn_shape *const s = &w->shape;
     const int64_t score_rows = s->n_q * s->n_k;
-    const sattn_view o = sattn_workload_view(s, s->n_q_heads, s->n_q, s->d_v);
+    const sattn_view o = sattn_workload_view(s, s->n_q_heads, s->n_q, output_features(s));
     sattn_attention_args args = {
         .batch = s->batch,
         .n_q_heads = s->n_q_heads,

@@ -158,7 +158,7 @@ static sattn_status make_scores(const sattn_workload *w, const source_tensors *s
     return sattn_softmax(&args, NULL);
 }
 
-/* So large that a map of numbers of size 1 makes numbers of size 1. */
+/* So large that a map of d numbers of size 1 makes numbers of size 1. */
 static void make_weights(const sattn_workload *w)
 {
     size_t bytes;

@@ -236,7 +236,7 @@ def rows_of(files: list[Path]) -> list[dict[str, Any]]:
 
 def split(rows: list[dict[str, Any]]) -> str:
     steps = [r for r in rows if "simdattn_part_of_step" not in r]
-    steps.sort(key=lambda r: (int(r["simdattn_n_k"]), str(r["simdattn_isa"])))
+    steps.sort(key=lambda r: (r["simdattn_n_k"], r["simdattn_d_v"], str(r["simdattn_isa"])))
     left, width, step = 190, 520, 26
     parts = []
     for number, (name, colour) in enumerate(PARTS.items()):

@@ -111,7 +111,8 @@ run(CODE 0 MATCHES "slowdown" "denormal" ARGS bench --preset data --isa scalar -
     --benchmark_filter=square-512-d64)
 
 # ---- the lecture: decoders with all parts of their step, layers, scores of both kinds
-run(CODE 0 MATCHES "decoder, seq2seq-10, warm" "T=4096 states of 512, GRU of 512 units, 10000 words" "decoder, caption-14x14"
+run(CODE 0 MATCHES "decoder, seq2seq-10, warm" "T=4096 states of 512, GRU of 512 units, 10000 words" "decoder, caption-14x14,"
+    "decoder, caption-7x7-2048, warm" "T=49 states of 2048, GRU of 512 units, 10000 words"
     "additive, align-1x1000-d512" "qk, dot-1x1000-d512" "fused, dot-32x1000-d512"
     "decoder_scalar/seq2seq-1000/" "decoder_alignment_scalar/" "decoder_softmax_scalar/" "decoder_context_scalar/"
     "decoder_update_scalar/" "decoder_output_scalar/" "decoder_embedding_scalar/"
@@ -125,8 +126,8 @@ endif()
 run(CODE 3 MATCHES "nothing" ARGS bench --op decoder --cache cold --list)
 run(CODE 2 MATCHES "seq2seq-10 is a decoder" "parts" ARGS explain --shape seq2seq-10)
 run(CODE 0 MATCHES "decoder, seq2seq-10, warm" "  ISA " " alignment " " context " " embedding " " rest" "  scalar "
-    "none failed"
-    ARGS bench --preset lecture --op decoder --isa scalar --shape seq2seq-10 --seconds 0.01)
+    "decoder, caption-7x7-1024, warm" "none failed"
+    ARGS bench --preset lecture --op decoder --isa scalar --shape seq2seq-10,caption-7x7-1024 --seconds 0.01)
 run(CODE 0 ARGS bench --shape seq2seq-10 --isa scalar --seconds 0.01 --json)
 string(JSON rows LENGTH "${output}" benchmarks)
 math(EXPR last "${rows} - 1")

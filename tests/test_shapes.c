@@ -72,7 +72,8 @@ static void test_extents(void **state)
         assert_true((sattn_shape_weights(a) > 0) == is_layer(a));
         if (is_layer(a)) {
             const bool is_self = a->kind == SATTN_SHAPE_SELF;
-            assert_true(a->batch == 1 && a->n_q_heads == 1 && a->n_kv_heads == 1 && a->d == a->d_v);
+            assert_true(a->batch == 1 && a->n_q_heads == 1 && a->n_kv_heads == 1);
+            assert_true(a->kind == SATTN_SHAPE_DECODER || a->d == a->d_v);
             assert_true(!is_self || a->n_q == a->n_k);
             assert_true(a->kind != SATTN_SHAPE_DECODER || a->n_q == 1);
             assert_true(is_self ? a->n_heads > 0 && a->d % a->n_heads == 0 : a->n_heads == 0);
@@ -98,6 +99,7 @@ static void test_presets(void **state)
     size_t n, n_models = 0, n_prompt = 0, n_decode = 0, n_real = 0;
     size_t n_steps = 0, n_lines = 0, n_arrays = 0, n_data = 0, n_calls = 0;
     size_t n_decoders = 0, n_self = 0, n_general = 0, n_attend = 0, n_alignments = 0, n_dots = 0;
+    int64_t widest_states = 0;
     const sattn_shape *const shapes = sattn_shapes(&n);
     for (size_t s = 0; s < n; ++s) {
         const sattn_shape *const a = &shapes[s];
@@ -115,6 +117,8 @@ static void test_presets(void **state)
             assert_true(a->n_q == 1 && a->n_k * a->d <= 64 * 64 && !a->has_sinks);
         if (a->presets & SATTN_PRESET_LECTURE) {
             n_decoders += a->kind == SATTN_SHAPE_DECODER;
+            if (a->kind == SATTN_SHAPE_DECODER && a->d_v > widest_states)
+                widest_states = a->d_v;
             n_self += a->kind == SATTN_SHAPE_SELF;
             n_general += a->kind == SATTN_SHAPE_GENERAL;
             n_attend += a->kind == SATTN_SHAPE_ATTEND;
@@ -132,7 +136,8 @@ static void test_presets(void **state)
     }
     assert_true(n_models >= 25);
     assert_true(n_steps >= 8 && n_lines >= 4 && n_arrays >= 4 && n_data >= 2 && n_calls >= 4);
-    assert_true(n_decoders >= 6 && n_self >= 3 && n_alignments >= 4 && n_dots >= 4);
+    assert_true(n_decoders >= 9 && widest_states == 2048 && n_self >= 3 && n_alignments >= 4 &&
+                n_dots >= 4);
     assert_true(n_general >= 3 && n_attend >= 3);
     assert_true(n_prompt >= 3 && n_decode >= 2 && n_real >= 2);
 }
@@ -205,7 +210,7 @@ static void test_descriptions(void **state)
         } else if (shapes[s].kind == SATTN_SHAPE_DECODER) {
             snprintf(extents, sizeof extents,
                      "T=%lld states of %lld, GRU of %lld units, 10000 words",
-                     (long long)shapes[s].n_k, (long long)shapes[s].d, (long long)shapes[s].d_v);
+                     (long long)shapes[s].n_k, (long long)shapes[s].d_v, (long long)shapes[s].d);
             assert_string_equal(text, extents);
         } else if (shapes[s].kind == SATTN_SHAPE_SELF) {
             snprintf(extents, sizeof extents, "T=%lld D=%lld H=%lld%s", (long long)shapes[s].n_q,

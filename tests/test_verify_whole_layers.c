@@ -46,17 +46,17 @@ static float sigmoid(float x)
 
 /* ---- a decoder's step */
 
-enum { D = 24, KEYS = 11 };
+enum { D = 24, ENC = 37, INPUT = D + ENC, KEYS = 11 };
 
 /* All that a step reads, in one piece, so that each number of it can be changed. */
 typedef struct step_data {
-    float state[D], embedded[D], h[KEYS * D], keys[KEYS * D], w_state[D * D], v[D];
-    float w_input[6 * D * D], w_hidden[3 * D * D];
+    float state[D], embedded[D], h[KEYS * ENC], keys[KEYS * D], w_state[D * D], v[D];
+    float w_input[3 * D * INPUT], w_hidden[3 * D * D];
 } step_data;
 
 static void compute_step(const step_data *s, float next[D])
 {
-    float e[KEYS], x[2 * D], gx[3 * D], gh[3 * D];
+    float e[KEYS], x[INPUT], gx[3 * D], gh[3 * D];
     for (int j = 0; j < KEYS; ++j) {
         e[j] = 0;
         for (int c = 0; c < D; ++c)
@@ -64,10 +64,10 @@ static void compute_step(const step_data *s, float next[D])
     }
     soften(e, KEYS);
     memcpy(x, s->embedded, sizeof s->embedded);
-    for (int c = 0; c < D; ++c)
-        x[D + c] = dot(e, s->h + c, KEYS, D);
+    for (int c = 0; c < ENC; ++c)
+        x[D + c] = dot(e, s->h + c, KEYS, ENC);
     for (int o = 0; o < 3 * D; ++o) {
-        gx[o] = dot(s->w_input + o * 2 * D, x, 2 * D, 1);
+        gx[o] = dot(s->w_input + o * INPUT, x, INPUT, 1);
         gh[o] = dot(s->w_hidden + o * D, s->state, D, 1);
     }
     for (int y = 0; y < D; ++y) {
@@ -80,6 +80,7 @@ static void compute_step(const step_data *s, float next[D])
 static bool step_passes(const step_data *s, const float got[D])
 {
     const sattn_verify_step step = {.d = D,
+                                    .n_enc = ENC,
                                     .n_k = KEYS,
                                     .state = s->state,
                                     .embedded = s->embedded,

@@ -246,6 +246,32 @@ static void test_sharing(void **state)
         sattn_workload_close(&w[d]);
 }
 
+/* A decoder's weights fill their tensor; encoder states have a width of their own, as values. */
+static void test_decoder(void **state)
+{
+    (void)state;
+    enum { UNITS = 3, CHANNELS = 5 };
+    static float weights[(SATTN_SHAPE_WORDS + 64) * UNITS];
+    const sattn_shape shape = {.kind = SATTN_SHAPE_DECODER,
+                               .batch = 1,
+                               .n_q_heads = 1,
+                               .n_kv_heads = 1,
+                               .n_q = 1,
+                               .n_k = 7,
+                               .d = UNITS,
+                               .d_v = CHANNELS};
+    const sattn_decoder_args args = sattn_bench_decoder_args(&shape, weights);
+    assert_int_equal(args.v + UNITS - weights, sattn_shape_weights(&shape));
+    assert_int_equal(args.w_encoded.n_in, CHANNELS);
+    assert_int_equal(args.w_context.n_in, CHANNELS);
+    assert_int_equal(args.w_context.w.stride_t, UNITS + CHANNELS);
+    const sattn_attention_args a = sattn_workload_args(&shape);
+    assert_int_equal(a.q.stride_t, UNITS);
+    assert_int_equal(a.k.stride_t, args.w_encoded.n_out);
+    assert_int_equal(a.v.stride_t, args.h.stride_t);
+    assert_int_equal(a.o.stride_t, UNITS);
+}
+
 /* A row of the registry is a variant of the op it names; names are unique. */
 static void test_variants(void **state)
 {
@@ -372,8 +398,8 @@ int main(void)
         cmocka_unit_test(test_layout),          cmocka_unit_test(test_interleaved),
         cmocka_unit_test(test_weights),         cmocka_unit_test(test_work),
         cmocka_unit_test(test_work_of_windows), cmocka_unit_test(test_semantics),
-        cmocka_unit_test(test_sharing),         cmocka_unit_test(test_variants),
-        cmocka_unit_test(test_kernel_calls),
+        cmocka_unit_test(test_sharing),         cmocka_unit_test(test_decoder),
+        cmocka_unit_test(test_variants),        cmocka_unit_test(test_kernel_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * decoder.c: a step of a decoder with GRU and additive attention. Of a workload q is the state, k
- * are the encoder states, v their keys U h, o is the next state; all weights are one tensor. The
- * output layer's rows are the words' embeddings too (Press & Wolf 2017). Keys are made once, before
- * anything is timed, as for a sentence. */
+ * are the keys U h, v the encoder states h, which are the values of the context, o is the next
+ * state; all weights are one tensor. The output layer's rows are the words' embeddings too (Press &
+ * Wolf 2017). Keys are made once, before anything is timed, as for a sentence. */
 #include "bench/ops/decoder.h"
 
 #include "bench/bench_call.h"
@@ -28,11 +28,12 @@ const char *sattn_decoder_part_name(sattn_decoder_part part)
 
 static sattn_work work(const sattn_attention_args *args)
 {
-    const double d = (double)args->d, states = (double)args->n_k * d;
-    const double maps = (double)SATTN_SHAPE_WORDS * d + 10 * d * d;
+    const double d = (double)args->d, n_enc = (double)args->d_v, n_k = (double)args->n_k;
+    const double maps = (SATTN_SHAPE_WORDS + d + 3 * (d + n_enc) + 3 * d) * d;
+    const double states = n_k * n_enc, keys = n_k * d;
     return (sattn_work){.flops = 2 * (maps + states),
-                        .bytes = (maps + 2 * states) * sizeof(float),
-                        .kv_bytes = 2 * states * sizeof(float)};
+                        .bytes = (maps + states + keys) * sizeof(float),
+                        .kv_bytes = (states + keys) * sizeof(float)};
 }
 
 /* ---- weights, one behind the other */
@@ -48,16 +49,17 @@ static sattn_linear_weights take(const float **at, int64_t n_out, int64_t n_in)
 /* The cell's map of [embedding; context] is one matrix, as PyTorch has it. */
 sattn_decoder_args sattn_bench_decoder_args(const sattn_shape *shape, const float *weights)
 {
-    const int64_t d = shape->d;
+    const int64_t d = shape->d, n_enc = shape->d_v;
     sattn_decoder_args args = {.batch = 1,
                                .n_k = shape->n_k,
-                               .h = {.stride_b = shape->n_k * d, .stride_t = d},
+                               .h = {.stride_b = shape->n_k * n_enc, .stride_t = n_enc},
                                .cell = SATTN_CELL_GRU};
     args.w_state = take(&weights, d, d);
-    args.w_encoded = take(&weights, d, d);
-    const sattn_linear_weights input = take(&weights, 3 * d, 2 * d);
+    args.w_encoded = take(&weights, d, n_enc);
+    const sattn_linear_weights input = take(&weights, 3 * d, d + n_enc);
     args.w_embedded = args.w_context = input;
-    args.w_embedded.n_in = args.w_context.n_in = d;
+    args.w_embedded.n_in = d;
+    args.w_context.n_in = n_enc;
     args.w_context.w.data = (const float *)input.w.data + d;
     args.w_hidden = take(&weights, 3 * d, d);
     args.w_out = take(&weights, SATTN_SHAPE_WORDS, d);
@@ -126,8 +128,8 @@ static bool open_call(sattn_bench_call *call, char *why, size_t why_size)
     made->is_alone = call->options.threads <= 1 && sattn_thread_cpu_ns() > 0;
     made->clock_ns = clock_cost(made);
     made->source = (sattn_decoder_source){
-        .h = call->args.k.data,
-        .keys = sattn_workload_piece(call->workload, 0, SATTN_TENSOR_V, &bytes)};
+        .h = call->args.v.data,
+        .keys = sattn_workload_piece(call->workload, 0, SATTN_TENSOR_K, &bytes)};
     made->step = (sattn_decoder_step_args){.tokens = &made->token,
                                            .state = call->args.q,
                                            .next = call->args.o,

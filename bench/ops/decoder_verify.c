@@ -80,8 +80,8 @@ static void check_context(const checked_step *step)
                              step->result);
 }
 
-/* The two maps of the cell's input are one, whose weight is the first one's with twice the columns.
- */
+/* The two maps of the cell's input are one, whose weight is the first one's with the columns of
+ * both. */
 static void check_update(const checked_step *step)
 {
     const sattn_decoder *const d = step->decoder;
@@ -183,12 +183,13 @@ static bool check_state(const sattn_attention_args *args, sattn_verify_result *r
     const sattn_decoder_args a = sattn_bench_decoder_args(
         &workload->shape, sattn_workload_piece(workload, 0, SATTN_TENSOR_WEIGHTS, &bytes));
     const sattn_verify_step step = {.d = args->d,
+                                    .n_enc = args->d_v,
                                     .n_k = args->n_k,
                                     .state = args->q.data,
                                     .embedded = (const float *)a.embedding.data +
                                                 SATTN_DECODER_TOKEN * args->d,
-                                    .h = args->k.data,
-                                    .keys = args->v.data,
+                                    .h = args->v.data,
+                                    .keys = args->k.data,
                                     .w_state = a.w_state.w.data,
                                     .v = a.v,
                                     .w_input = a.w_embedded.w.data,

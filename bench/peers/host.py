@@ -42,7 +42,8 @@ class Request:
         offset, *strides = self.tensors[name]
         heads = self.n_q_heads if name in "qo" else self.n_kv_heads
         rows = self.n_q if name in "qo" else self.n_k
-        features = self.d if name in "qk" else self.d_v
+        is_state = name == "o" and self.task == "decoder"  # its next one, as wide as that in q
+        features = self.d if name in "qk" or is_state else self.d_v
         return numpy.ndarray((self.batch, heads, rows, features), numpy.float32, self.memory,
                              number * self.set_bytes + offset,
                              [stride * ELEMENT for stride in strides] + [ELEMENT])

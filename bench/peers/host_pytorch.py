@@ -23,14 +23,16 @@ BACKENDS = ("FLASH_ATTENTION", "MATH")
 def decoder_ways(request):
     """A step of Bahdanau's attention by primitives, nn.GRUCell, and an output layer; weights as
     bench/ops/decoder.c has them."""
-    d, words = request.d, request.n_words
-    weights = torch.from_numpy(request.weights(0))[:(11 * d + words + 1) * d].view(-1, d)
-    w_state, _, w_input, w_hidden, w_out, v = weights.split([d, d, 6 * d, 3 * d, words, 1])
-    w_input, v = w_input.view(3 * d, 2 * d), v[0]
-    cell = torch.nn.GRUCell(2 * d, d, bias=False)
+    d, n_enc, words = request.d, request.d_v, request.n_words
+    shapes = [(d, d), (d, n_enc), (3 * d, d + n_enc), (3 * d, d), (words, d), (1, d)]
+    sizes = [rows * columns for rows, columns in shapes]
+    weights = torch.from_numpy(request.weights(0))[:sum(sizes)].split(sizes)
+    w_state, _, w_input, w_hidden, w_out, v = (w.view(shape) for w, shape in zip(weights, shapes))
+    v = v[0]
+    cell = torch.nn.GRUCell(d + n_enc, d, bias=False)
     cell.weight_ih = torch.nn.Parameter(w_input, requires_grad=False)
     cell.weight_hh = torch.nn.Parameter(w_hidden, requires_grad=False)
-    state, h, keys, o = (torch.from_numpy(request.tensor(name, 0))[0, 0] for name in "qkvo")
+    state, keys, h, o = (torch.from_numpy(request.tensor(name, 0))[0, 0] for name in "qkvo")
     token = torch.tensor([request.token])
     results = [None]
 

@@ -167,23 +167,25 @@ static void update(numbers x, numbers g, const float *state, int64_t d, numbers 
 bool sattn_verify_step_state(const sattn_verify_step *step, const float *got,
                              sattn_verify_result *result)
 {
-    const int64_t d = step->d, n_k = step->n_k;
-    double *const memory = malloc((size_t)(2 * (11 * d + n_k + 2 * n_k * d)) * sizeof *memory);
+    const int64_t d = step->d, n_enc = step->n_enc, n_k = step->n_k, n_input = d + n_enc;
+    const int64_t n_numbers = 9 * d + n_input + n_k + n_k * (n_enc + d);
+    double *const memory = malloc((size_t)(2 * n_numbers) * sizeof *memory);
     if (!memory)
         return false;
     double *rest = memory;
-    const numbers state = take(&rest, d), input = take(&rest, 2 * d), query = take(&rest, d);
-    const numbers weights = take(&rest, n_k), h = take(&rest, n_k * d), keys = take(&rest, n_k * d);
+    const numbers state = take(&rest, d), input = take(&rest, n_input), query = take(&rest, d);
+    const numbers weights = take(&rest, n_k), h = take(&rest, n_k * n_enc);
+    const numbers keys = take(&rest, n_k * d);
     const numbers x = take(&rest, 3 * d), g = take(&rest, 3 * d), next = take(&rest, d);
     give(step->state, d, state);
     give(step->embedded, d, input);
-    give(step->h, n_k * d, h);
+    give(step->h, n_k * n_enc, h);
     give(step->keys, n_k * d, keys);
     map(step->w_state, d, d, state, query);
     align(step->v, query, keys, n_k, d, weights);
     soften(weights, n_k);
-    weigh(weights, h, n_k, d, d, from(input, d));
-    map(step->w_input, 3 * d, 2 * d, input, x);
+    weigh(weights, h, n_k, n_enc, n_enc, from(input, d));
+    map(step->w_input, 3 * d, n_input, input, x);
     map(step->w_hidden, 3 * d, d, state, g);
     update(x, g, step->state, d, next);
     record(next, got, d, 0, result);

@@ -12,12 +12,13 @@
 
 #include "bench/verify/compare.h"
 
-/* A step of a decoder, all of whose parts are d wide. Weights are [out, in], dense; that of the
- * cell's input is [3 d, 2 d], its columns those of the embedding, then those of the context. */
+/* A step of a decoder whose state, embedding and alignment are d wide. Weights are [out, in],
+ * dense; that of the cell's input is [3 d, d + n_enc], its columns those of the embedding, then
+ * those of the context. */
 typedef struct sattn_verify_step {
-    int64_t d, n_k;
+    int64_t d, n_enc, n_k;
     const float *state, *embedded; /* [d] */
-    const float *h, *keys;         /* [n_k, d] */
+    const float *h, *keys;         /* [n_k, n_enc], [n_k, d] */
     const float *w_state, *v, *w_input, *w_hidden;
 } sattn_verify_step;
 
