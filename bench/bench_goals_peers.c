@@ -149,5 +149,5 @@ void sattn_bench_print_goals_peers(const sattn_bench_jobs *list, const sattn_cac
     print_peer_table(list, caches);
     for (int c = 0; c < SATTN_PEER_CAPS; ++c)
         for (int p = 0; p < SATTN_PEERS; ++p)
-            print_peer(list, sattn_peer_variant("fused", p, caps[c])->name);
+            print_peer(list, sattn_peer_variant("fused", 0, p, caps[c])->name);
 }

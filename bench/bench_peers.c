@@ -42,6 +42,8 @@ sattn_peer_task sattn_bench_peer_task(const sattn_variant *variant)
         return SATTN_PEER_DECODER;
     if (variant->op->task == &sattn_task_self)
         return SATTN_PEER_SELF;
+    if (variant->op->task == &sattn_task_general)
+        return SATTN_PEER_GENERAL;
     if (variant->op->task == &sattn_task_attend)
         return SATTN_PEER_ATTEND;
     return strcmp(variant->op->name, "av") == 0 ? SATTN_PEER_AV : SATTN_PEER_ATTENTION;

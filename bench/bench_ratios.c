@@ -71,14 +71,15 @@ static const sattn_bench_row *one_thread_of(const sattn_bench_job *job, const sa
     return NULL;
 }
 
-/* The fastest other library at the row's level. */
+/* The fastest other library at the row's level, of a layer with the same alignment. */
 static const sattn_bench_row *peer_of(const sattn_bench_job *job, const sattn_bench_row *row)
 {
     const sattn_bench_row *best = NULL;
     for (size_t r = 0; r < job->n_rows && !row->variant->peer && !row->variant->part; ++r) {
         const sattn_bench_row *const other = &job->rows[r];
         if (other->variant->peer && other->variant->needs == row->variant->needs &&
-            is_beside(row, other) && (!best || other->time_ns < best->time_ns))
+            other->variant->align == row->variant->align && is_beside(row, other) &&
+            (!best || other->time_ns < best->time_ns))
             best = other;
     }
     return best;

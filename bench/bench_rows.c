@@ -103,8 +103,9 @@ void sattn_bench_add_peers(sattn_bench_job *job, const char *op, size_t data, co
     if (!sattn_peers_match(isa, &cap))
         return;
     for (int peer = 0; peer < SATTN_PEERS; ++peer) {
-        const sattn_variant *const variant = sattn_peer_variant(op, peer, cap);
-        if (variant)
+        const sattn_variant *variant;
+        for (int number = 0; (variant = sattn_peer_variant(op, number, peer, cap)) != NULL;
+             ++number)
             sattn_bench_add_row(job, variant, data, 1, filter);
     }
 }
@@ -136,7 +137,8 @@ static bool add_rows(sattn_bench_job *job, const sattn_bench_options *options,
     const sattn_thread_counts *const threads = &options->threads;
     size_t count;
     const sattn_variant *const variants = sattn_variants(&count);
-    const size_t n_peers = options->peers ? SATTN_PEERS * SATTN_PEER_CAPS : 0;
+    const size_t n_peers =
+        options->peers ? SATTN_PEERS * SATTN_PEER_CAPS * SATTN_BENCH_ALIGNMENTS : 0;
     job->rows = calloc((count * (size_t)threads->n + n_peers) * job->n_data + 1, sizeof *job->rows);
     if (!job->rows)
         return false;

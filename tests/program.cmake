@@ -356,9 +356,11 @@ if(level MATCHES "^avx") # whatever this CPU has beyond AVX2, peers are kept fro
 endif()
 run(CODE 0 MATCHES "openblas" "onednn" "none failed" ARGS bench --op softmax --shape lines-64x49 --peers --seconds 0.01)
 run(CODE 0 MATCHES "pytorch/seq2seq-10/normal/warm/t1" "pytorch/self-vit-b16-197/" "pytorch/attend-1x49-d512/"
-    ARGS bench --shape seq2seq-10,self-vit-b16-197,attend-1x49-d512 --peers --list)
+    "pytorch_additive/general-1x49-d512/" "pytorch_scaled_dot/general-1x49-d512/" "pytorch_bilinear/general-1x49-d512/"
+    ARGS bench --shape seq2seq-10,self-vit-b16-197,general-1x49-d512,attend-1x49-d512 --peers --list)
 string(FIND "${output}" "openblas" at) # has no layers
 if(NOT at EQUAL -1)
   message(SEND_ERROR "a peer without layers: ${output}")
 endif()
-run(CODE 0 MATCHES "pytorch" "none failed" ARGS bench --shape seq2seq-10,attend-1x49-d512 --isa ${level} --peers --seconds 0.01)
+run(CODE 0 MATCHES "pytorch" "none failed"
+    ARGS bench --shape seq2seq-10,caption-7x7-1024,general-1x49-d512,attend-1x49-d512 --isa ${level} --peers --seconds 0.01)

@@ -42,6 +42,11 @@ const sattn_bench_op *sattn_bench_op_by_name(const char *name)
     return NULL;
 }
 
+const sattn_bench_alignment sattn_bench_alignments[SATTN_BENCH_ALIGNMENTS] = {
+    {"additive", SATTN_ALIGN_ADDITIVE},
+    {"scaled_dot", SATTN_ALIGN_SCALED_DOT},
+    {"bilinear", SATTN_ALIGN_BILINEAR}};
+
 sattn_shape_kind sattn_op_takes(sattn_op op)
 {
     return sattn_bench_op_by_name(sattn_op_name(op))->task->takes;
@@ -194,12 +199,6 @@ static void add_decoder(const sattn_isa *isa)
  * own; strict scalar code is too slow for maps of many inputs by many queries. */
 static void add_layers(const sattn_isa *isa)
 {
-    static const struct {
-        const char *name;
-        sattn_align_kind align;
-    } alignments[] = {{"additive", SATTN_ALIGN_ADDITIVE},
-                      {"scaled_dot", SATTN_ALIGN_SCALED_DOT},
-                      {"bilinear", SATTN_ALIGN_BILINEAR}};
     const bool is_scalar = isa->needs == SATTN_ISA_SCALAR;
     const unsigned phases = is_scalar ? SATTN_PHASE_DECODE : SATTN_PHASE_ALL;
     if (!kernel_of(SATTN_OP_linear, isa->needs, is_scalar ? SATTN_ROW_SCALAR : SATTN_ROW_HAND))
@@ -207,9 +206,9 @@ static void add_layers(const sattn_isa *isa)
     add_decoder(isa);
     if (!is_scalar)
         add_layer(isa, "self", NULL, (sattn_variant){.phases = phases});
-    for (size_t a = 0; a < sizeof alignments / sizeof alignments[0]; ++a)
-        add_layer(isa, "general", alignments[a].name,
-                  (sattn_variant){.phases = phases, .align = alignments[a].align});
+    for (int a = 0; a < SATTN_BENCH_ALIGNMENTS; ++a)
+        add_layer(isa, "general", sattn_bench_alignments[a].name,
+                  (sattn_variant){.phases = phases, .align = sattn_bench_alignments[a].align});
     add_layer(isa, "attend", NULL, (sattn_variant){.phases = phases});
 }
 

@@ -118,6 +118,17 @@ extern const sattn_bench_task sattn_task_attention, sattn_task_call, sattn_task_
     sattn_task_additive, sattn_task_linear, sattn_task_gru, sattn_task_decoder, sattn_task_self,
     sattn_task_general, sattn_task_attend;
 
+/* Alignments of a general attention layer that are timed: a plain dot product costs what a scaled
+ * one does. */
+enum { SATTN_BENCH_ALIGNMENTS = 3 };
+
+typedef struct sattn_bench_alignment {
+    const char *name; /* part of variants' names */
+    sattn_align_kind align;
+} sattn_bench_alignment;
+
+extern const sattn_bench_alignment sattn_bench_alignments[SATTN_BENCH_ALIGNMENTS];
+
 /* The kind of shape that calls of a registry's op are of. */
 sattn_shape_kind sattn_op_takes(sattn_op op);
 
@@ -138,9 +149,10 @@ const sattn_variant *sattn_variant_by_name(const char *name); /* NULL: no such v
  * no such op, or a level that this build does not have or that is not one of vectors. */
 const sattn_variant *sattn_level_variant(const char *op, const char *isa);
 
-/* Another library's way of doing an op, by the names of both. `cap` is NULL for whatever it takes
- * here, or "avx2". NULL: peers have no such op. */
-const sattn_variant *sattn_peer_variant(const char *op, int peer, const char *cap);
+/* Another library's way of doing an op, by the names of both; of a general attention layer those
+ * from number 0 on, one for each alignment. `cap` is NULL for whatever it takes here, or "avx2".
+ * NULL: peers have no such op, or no such number. */
+const sattn_variant *sattn_peer_variant(const char *op, int number, int peer, const char *cap);
 
 /* Whether other libraries can stand beside kernels of this level, and with which cap: the CPU's own
  * highest level is what they take by themselves, whatever SATTN_ISA says, which they do not know.

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PEER_OPS = 7, CAPS = 2 };
+enum { PEER_OPS = 8, CAPS = 2 };
 
 static const char *const peer_ops[PEER_OPS] = {"fused",   "qk",   "softmax", "av",
-                                               "decoder", "self", "attend"};
+                                               "decoder", "self", "general", "attend"};
 static const char *const peer_names[SATTN_PEERS] = {"openblas", "onednn", "onednn-graph", "pytorch",
                                                     "onnxruntime"};
 
@@ -36,7 +36,9 @@ bool sattn_peers_match(const char *isa, const char **cap)
     return !*cap || strcmp(isa, *cap) == 0;
 }
 
-static void make(sattn_variant *variant, const char *op, int peer, const char *cap)
+/* `own` is what tells it from the op's other ways, or NULL. */
+static void make(sattn_variant *variant, const char *op, const sattn_bench_alignment *own, int peer,
+                 const char *cap)
 {
     const sattn_isa *const level = cap ? sattn_isa_by_name(cap) : NULL;
     *variant = (sattn_variant){.op = sattn_bench_op_by_name(op),
@@ -44,24 +46,28 @@ static void make(sattn_variant *variant, const char *op, int peer, const char *c
                                .kind = SATTN_ROW_LIBRARY,
                                .phases = SATTN_PHASE_ALL,
                                .plan = strcmp(op, "fused") == 0 ? "chain" : NULL,
+                               .align = own ? own->align : SATTN_ALIGN_SCALED_DOT,
                                .note = "another library",
                                .peer = peer_names[peer],
                                .cap = cap};
-    snprintf(variant->name, sizeof variant->name, "%s%s%s", peer_names[peer], cap ? "_" : "",
-             cap ? cap : "");
+    snprintf(variant->name, sizeof variant->name, "%s%s%s%s%s", peer_names[peer], own ? "_" : "",
+             own ? own->name : "", cap ? "_" : "", cap ? cap : "");
 }
 
-const sattn_variant *sattn_peer_variant(const char *op, int peer, const char *cap)
+const sattn_variant *sattn_peer_variant(const char *op, int number, int peer, const char *cap)
 {
-    static sattn_variant variants[PEER_OPS][CAPS][SATTN_PEERS];
+    static sattn_variant variants[PEER_OPS][SATTN_BENCH_ALIGNMENTS][CAPS][SATTN_PEERS];
     for (int o = 0; o < PEER_OPS; ++o) {
-        sattn_variant *const variant = &variants[o][cap != NULL][peer];
         if (strcmp(peer_ops[o], op) != 0)
             continue;
-        if (sattn_bench_op_by_name(op)->task->is_layer && strcmp(peer_names[peer], "pytorch") != 0)
+        const sattn_bench_task *const task = sattn_bench_op_by_name(op)->task;
+        const bool has_alignments = task == &sattn_task_general;
+        if (number >= (has_alignments ? SATTN_BENCH_ALIGNMENTS : 1) ||
+            (task->is_layer && strcmp(peer_names[peer], "pytorch") != 0))
             return NULL; /* others have no layers */
+        sattn_variant *const variant = &variants[o][number][cap != NULL][peer];
         if (!variant->op)
-            make(variant, op, peer, cap);
+            make(variant, op, has_alignments ? &sattn_bench_alignments[number] : NULL, peer, cap);
         return variant;
     }
     return NULL;

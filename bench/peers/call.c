@@ -11,7 +11,12 @@
 #include <string.h>
 
 static const char *const task_names[SATTN_PEER_TASKS] = {"attention", "qk",   "softmax", "av",
-                                                         "decoder",   "self", "attend"};
+                                                         "decoder",   "self", "general", "attend"};
+
+static const char *const align_names[] = {[SATTN_ALIGN_SCALED_DOT] = "scaled_dot",
+                                          [SATTN_ALIGN_DOT] = "dot",
+                                          [SATTN_ALIGN_BILINEAR] = "bilinear",
+                                          [SATTN_ALIGN_ADDITIVE] = "additive"};
 
 /* ---- what a task looks at */
 
@@ -21,6 +26,7 @@ static const unsigned taken[SATTN_PEER_TASKS] = {TAKES_QK | TAKES_SOFTMAX | TAKE
                                                  TAKES_QK,
                                                  TAKES_SOFTMAX,
                                                  TAKES_AV,
+                                                 TAKES_QK | TAKES_AV,
                                                  TAKES_QK | TAKES_AV,
                                                  TAKES_QK | TAKES_AV,
                                                  TAKES_QK | TAKES_AV};
@@ -159,6 +165,7 @@ static void add_layer(json_t *question, const sattn_peer_request *request)
     json_object_set_new(question, "n_heads", json_integer((json_int_t)layer->n_heads));
     json_object_set_new(question, "n_words", json_integer((json_int_t)layer->n_words));
     json_object_set_new(question, "token", json_integer((json_int_t)layer->token));
+    json_object_set_new(question, "align", json_string(align_names[layer->align]));
 }
 
 static json_t *question_of(const sattn_peer_call *call, const sattn_peer_request *request)

@@ -13,8 +13,8 @@
  *    "batch": .., "n_q_heads": .., "n_kv_heads": .., "n_q": .., "n_k": .., "d": .., "d_v": ..,
  *    "scale": .., "softcap": .., "causal": .., "offset": .., "features": ["window", ..],
  *    "q": [offset, stride_b, stride_h, stride_t], "k": .., "v": .., "o": .., "scores": ..,
- *    "scores_in": .., "weights": offset, "n_heads": .., "n_words": .., "token": .., "mask":
- * {"kind": "bool", "extent": [4], "stride": [4]}}
+ *    "scores_in": .., "weights": offset, "n_heads": .., "n_words": .., "token": ..,
+ *    "align": "additive", "mask": {"kind": "bool", "extent": [4], "stride": [4]}}
  *
  *       comes with the file descriptor of the memory, and one more with that of the mask, if there
  *       is one. Offsets are in bytes from the start of the memory, for set 0; strides in elements.

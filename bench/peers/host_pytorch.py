@@ -86,6 +86,55 @@ def self_ways(request):
                               ("linear, scaled_dot_product_attention, linear", by_functions))]
 
 
+def general_ways(request):
+    """Keys and values are the inputs; weights as bench/ops/general.c has them."""
+    ways = {"additive": additive_ways, "scaled_dot": dot_ways, "bilinear": bilinear_ways}
+    d = request.d
+    weights = torch.from_numpy(request.weights(0))[:(2 * d + 1) * d].view(-1, d)
+    w_q, w_x, v = weights.split([d, d, 1])
+    q, x, o = (torch.from_numpy(request.tensor(name, 0))[0, 0] for name in "qko")
+    results = [None]
+
+    def way(name, compute):
+        def run(_):
+            results[0] = compute()
+
+        return host.Way(name, run, lambda _: o.copy_(results[0]), torch.inference_mode)
+
+    return [way(*named) for named in ways[request.align](q, x, w_q, w_x, v[0]).items()]
+
+
+def additive_ways(q, x, w_q, w_x, v):
+    """All n_q x n_k x d numbers at once, or those of one query after the other."""
+    def attend(queries, keys):
+        return softmax((queries + keys).tanh_() @ v, -1) @ x
+
+    def one_by_one():
+        keys = linear(x, w_x)
+        return torch.stack([attend(query, keys) for query in linear(q, w_q)])
+
+    return {"linear, tanh, matmul and softmax":
+            lambda: attend(linear(q, w_q)[:, None], linear(x, w_x)),
+            "the same, query by query": one_by_one}
+
+
+def dot_ways(q, x, *_):
+    root = q.shape[1] ** 0.5
+    return {"scaled_dot_product_attention":
+            lambda: scaled_dot_product_attention(q[None], x[None], x[None])[0],
+            "matmul and softmax": lambda: softmax(q @ x.t() / root, -1) @ x}
+
+
+def bilinear_ways(q, x, _, w, *__):
+    """(q^T W) x or q^T (W x)."""
+    def attend(queries, keys):
+        return scaled_dot_product_attention(queries[None], keys[None], x[None], scale=1.0)[0]
+
+    return {"matmul, scaled_dot_product_attention": lambda: attend(q @ w, x),
+            "linear of inputs, scaled_dot_product_attention": lambda: attend(q, linear(x, w)),
+            "matmul and softmax": lambda: softmax(q @ w @ x.t(), -1) @ x}
+
+
 def attend_ways(request):
     """Keys and values by one linear or by two, then scaled_dot_product_attention."""
     d = request.d
@@ -107,7 +156,8 @@ def attend_ways(request):
 
 
 def open_call(request):
-    layers = {"decoder": decoder_ways, "self": self_ways, "attend": attend_ways}
+    layers = {"decoder": decoder_ways, "self": self_ways, "general": general_ways,
+              "attend": attend_ways}
     if request.task in layers:
         torch.set_num_threads(request.threads)
         return layers[request.task](request), torch.get_num_threads()

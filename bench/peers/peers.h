@@ -49,9 +49,10 @@ typedef enum sattn_peer_task {
     SATTN_PEER_QK,        /* ... of sattn_qk, and so on */
     SATTN_PEER_SOFTMAX,
     SATTN_PEER_AV,
-    SATTN_PEER_DECODER, /* state q, encoder states k, keys v, next state o */
+    SATTN_PEER_DECODER, /* state q, keys k, encoder states v, next state o */
     SATTN_PEER_SELF,    /* inputs q, outputs o */
-    SATTN_PEER_ATTEND,  /* queries q, inputs k, outputs o */
+    SATTN_PEER_GENERAL, /* queries q, inputs k, outputs o */
+    SATTN_PEER_ATTEND,  /* the same */
     SATTN_PEER_TASKS,
 } sattn_peer_task;
 
@@ -86,11 +87,12 @@ typedef struct sattn_peers {
 void sattn_peers_open(sattn_peers *peers, const sattn_peers_setting *setting);
 void sattn_peers_close(sattn_peers *peers);
 
-/* What the tasks of layers are given besides: weights as bench/ops/decoder.c, self.c and attend.c
- * have them. */
+/* What the tasks of layers are given besides: weights as bench/ops/decoder.c, self.c, general.c and
+ * attend.c have them. */
 typedef struct sattn_peer_layer {
     const float *weights; /* in the first set too */
     int64_t n_heads, n_words, token;
+    sattn_align_kind align; /* of a general attention layer */
 } sattn_peer_layer;
 
 /* What is to be called. Tensors of `args` are dense or strided as for our own functions; q, k, v,
