@@ -158,6 +158,10 @@ SATTN_API void sattn_decoder_destroy(sattn_decoder *decoder);
 /* Bytes of workspace that any of the calls below needs. */
 SATTN_API size_t sattn_decoder_workspace_size(const sattn_decoder *decoder);
 
+/* The kernels that they run, as a comma list, each once: those of prepare, then those of a step, in
+ * their order, then what start has beside them. */
+SATTN_API const char *sattn_decoder_kernels(const sattn_decoder *decoder);
+
 /* What is decoded. */
 typedef struct sattn_decoder_source {
     const float *h;           /* encoder states, with the strides of the decoder. A feature grid

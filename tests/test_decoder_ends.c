@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_decoder_ends.c: where decoded sequences end, which of equal tokens wins, and what becomes of
- * no encoder states and of equal ones. */
+ * test_decoder_ends.c: where decoded sequences end, which of equal tokens wins, what becomes of no
+ * encoder states and of equal ones, and which kernels decoders name. */
 #include "tests/support/decoder_call.h"
 
 /* Sequences end one by one: of equals the first token wins, eos or not; bos may be eos. */
@@ -113,10 +113,40 @@ static void test_mean(void **state)
     sattn_decoder_destroy(c.decoder);
 }
 
+#define ATTENTION                                                                                  \
+    "sattn_linear_f32_scalar,sattn_additive_f32_scalar,sattn_softmax_f32_scalar,sattn_av_f32_"     \
+    "scalar"
+
+/* Each kernel once, and none that a decoder has no use for. */
+static void test_kernels(void **state)
+{
+    (void)state;
+    static const char *const expected[2][2] = {
+        {ATTENTION ",sattn_gru_f32_scalar",
+         ATTENTION ",sattn_gru_f32_scalar,sattn_tanh_f32_scalar"},
+        {ATTENTION ",sattn_tanh_f32_scalar", ATTENTION ",sattn_tanh_f32_scalar"}};
+    static call c;
+    for (int is_rnn = 0; is_rnn < 2; ++is_rnn)
+        for (int has_start = 0; has_start < 2; ++has_start) {
+            make_args(&c);
+            c.options.isa = "scalar";
+            if (is_rnn) {
+                c.args.cell = SATTN_CELL_RNN;
+                c.args.w_embedded.n_out = c.args.w_context.n_out = c.args.w_hidden.n_out = N_HIDDEN;
+            }
+            if (!has_start)
+                c.args.w_start = (sattn_linear_weights){0};
+            assert_int_equal(sattn_decoder_create(&c.decoder, &c.args, &c.options), SATTN_OK);
+            assert_string_equal(sattn_decoder_kernels(c.decoder), expected[is_rnn][has_start]);
+            sattn_decoder_destroy(c.decoder);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ends), cmocka_unit_test(test_ends_apart),
-        cmocka_unit_test(test_no_states), cmocka_unit_test(test_mean)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends),
+                                       cmocka_unit_test(test_ends_apart),
+                                       cmocka_unit_test(test_no_states),
+                                       cmocka_unit_test(test_mean), cmocka_unit_test(test_kernels)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char *const part_names[SATTN_DECODER_PARTS] = {
     [SATTN_PART_EMBEDDING] = "embedding", [SATTN_PART_ALIGNMENT] = "alignment",
@@ -166,31 +165,13 @@ void sattn_bench_decoder_close(sattn_bench_decoder *decoder)
 
 /* ---- names */
 
-static void add_name(char *kernels, size_t size, const char *name)
-{
-    const size_t used = strlen(kernels);
-    if (!strstr(kernels, name))
-        snprintf(kernels + used, size - used, "%s%s", used ? "," : "", name);
-}
-
 /* The kernels of a part, or of all. */
 static void name_kernels(const sattn_bench_call *call, char *kernels, size_t size)
 {
-    const sattn_decoder *const d = call->decoder->decoder;
-    const char *const names[] = {d->maps[SATTN_DECODER_STATE].kernel->name,
-                                 d->alignment.kernel->name,
-                                 d->weighing.softmax.kernels[SATTN_OP_softmax]->name,
-                                 d->weighing.av.kernels[SATTN_OP_av]->name,
-                                 d->maps[SATTN_DECODER_CONTEXT].kernel->name,
-                                 d->gru->name,
-                                 d->maps[SATTN_DECODER_OUT].kernel->name};
-    static const sattn_decoder_part parts[] = {
-        SATTN_PART_ALIGNMENT, SATTN_PART_ALIGNMENT, SATTN_PART_SOFTMAX, SATTN_PART_CONTEXT,
-        SATTN_PART_UPDATE,    SATTN_PART_UPDATE,    SATTN_PART_OUTPUT};
-    *kernels = '\0';
-    for (size_t n = 0; n < sizeof names / sizeof names[0]; ++n)
-        if (!call->variant->part || call->variant->part_number == (int)parts[n])
-            add_name(kernels, size, names[n]);
+    const sattn_variant *const variant = call->variant;
+    sattn_decoder_print_kernels(call->decoder->decoder,
+                                variant->part ? 1u << variant->part_number : SATTN_PARTS_OF_STEP,
+                                kernels, size);
 }
 
 const sattn_bench_task sattn_task_decoder = {

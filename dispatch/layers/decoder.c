@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * decoder.c: makes decoders: checks, kernels of each part, and where what lies in the workspace. */
+ * decoder.c: makes decoders: checks, kernels of each part and their names, and where what lies in
+ * the workspace. */
 #include "dispatch/layers/decoder.h"
 
 #include "dispatch/error.h"
 #include "dispatch/gates.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* U is planned for all encoder states, the other maps for one row of each sequence. */
 static sattn_status plan_map(sattn_decoder *decoder, sattn_decoder_map map,
@@ -104,6 +107,38 @@ static void lay_out(sattn_decoder *decoder, sattn_room *room)
                                              places[place].element_size);
 }
 
+void sattn_decoder_print_kernels(const sattn_decoder *decoder, unsigned parts, char *names,
+                                 size_t size)
+{
+    const sattn_linear_plan *const maps = decoder->maps;
+    const struct {
+        unsigned parts;
+        const sattn_kernel *kernel; /* NULL where the decoder does without */
+    } runs[] = {
+        {SATTN_PARTS_OF_PREPARE, maps[SATTN_DECODER_ENCODED].kernel},
+        {1 << SATTN_PART_ALIGNMENT, maps[SATTN_DECODER_STATE].kernel},
+        {1 << SATTN_PART_ALIGNMENT, decoder->alignment.kernel},
+        {1 << SATTN_PART_SOFTMAX, decoder->weighing.softmax.kernels[SATTN_OP_softmax]},
+        {1 << SATTN_PART_CONTEXT | SATTN_PARTS_OF_START, decoder->weighing.av.kernels[SATTN_OP_av]},
+        {1 << SATTN_PART_UPDATE, maps[SATTN_DECODER_EMBEDDED].kernel},
+        {1 << SATTN_PART_UPDATE, maps[SATTN_DECODER_CONTEXT].kernel},
+        {1 << SATTN_PART_UPDATE, maps[SATTN_DECODER_HIDDEN].kernel},
+        {1 << SATTN_PART_UPDATE, decoder->gru ? decoder->gru : decoder->tanh},
+        {1 << SATTN_PART_OUTPUT, maps[SATTN_DECODER_OUT].kernel},
+        {SATTN_PARTS_OF_START, maps[SATTN_DECODER_START].kernel},
+        {SATTN_PARTS_OF_START, decoder->has_start ? decoder->tanh : NULL}};
+    *names = '\0';
+    for (size_t r = 0; r < sizeof runs / sizeof runs[0]; ++r) {
+        bool is_new = runs[r].kernel && (runs[r].parts & parts);
+        for (size_t other = 0; other < r; ++other)
+            is_new =
+                is_new && !((runs[other].parts & parts) && runs[other].kernel == runs[r].kernel);
+        const size_t used = strlen(names);
+        if (is_new)
+            snprintf(names + used, size - used, "%s%s", used ? "," : "", runs[r].kernel->name);
+    }
+}
+
 static sattn_status make(sattn_decoder *decoder, const sattn_decoder_args *args,
                          const sattn_overrides *overrides, const sattn_options *options)
 {
@@ -129,6 +164,9 @@ static sattn_status make(sattn_decoder *decoder, const sattn_decoder_args *args,
         status = choose_functions(decoder, overrides, &inner);
     if (status == SATTN_OK)
         status = sattn_room_close(&room, &decoder->shared_at, &decoder->size);
+    if (status == SATTN_OK)
+        sattn_decoder_print_kernels(decoder, SATTN_PARTS_ALL, decoder->names,
+                                    sizeof decoder->names);
     return status == SATTN_OK ? sattn_decoder_check_weights(decoder) : status;
 }
 
@@ -167,4 +205,9 @@ void sattn_decoder_destroy(sattn_decoder *decoder)
 size_t sattn_decoder_workspace_size(const sattn_decoder *decoder)
 {
     return decoder->size;
+}
+
+const char *sattn_decoder_kernels(const sattn_decoder *decoder)
+{
+    return decoder->names;
 }

@@ -21,6 +21,7 @@ typedef enum sattn_decoder_map {
 enum {
     SATTN_DECODER_WEIGHTS = 2 + SATTN_DECODER_MAPS * SATTN_LINEAR_TENSORS, /* tensors, at most */
     SATTN_DECODER_DATA = 12, /* tensors of one call beside them, at most */
+    SATTN_DECODER_NAMES = 512,
 };
 
 extern const sattn_linear_names sattn_decoder_names[SATTN_DECODER_MAPS];
@@ -53,6 +54,7 @@ struct sattn_decoder {
     size_t at[SATTN_PLACES], shared_at, size; /* in the workspace, bytes */
     sattn_tensor weights[SATTN_DECODER_WEIGHTS];
     int n_weights;
+    char names[SATTN_DECODER_NAMES]; /* of the kernels that run */
 };
 
 /* The map's weights, or NULL where the decoder does without. */
@@ -98,6 +100,18 @@ typedef enum sattn_decoder_part {
     SATTN_PART_OUTPUT, /* logits, and copies of what else is returned */
     SATTN_DECODER_PARTS
 } sattn_decoder_part;
+
+/* Sets of parts, 1 << part each, and of the calls beside steps. */
+enum {
+    SATTN_PARTS_OF_STEP = (1 << SATTN_DECODER_PARTS) - 1,
+    SATTN_PARTS_OF_PREPARE = 1 << SATTN_DECODER_PARTS,
+    SATTN_PARTS_OF_START = 2 << SATTN_DECODER_PARTS,
+    SATTN_PARTS_ALL = SATTN_PARTS_OF_STEP | SATTN_PARTS_OF_PREPARE | SATTN_PARTS_OF_START
+};
+
+/* The kernels of a set of parts, as a comma list, each once. */
+void sattn_decoder_print_kernels(const sattn_decoder *decoder, unsigned parts, char *names,
+                                 size_t size);
 
 /* One part of a step whose arguments have passed; those before it were run on this workspace. */
 void sattn_decoder_run_part(const sattn_decoder *decoder, const sattn_decoder_source *source,

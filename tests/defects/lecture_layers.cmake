@@ -137,6 +137,10 @@ sattn_dispatch_defect(decoder_token_beyond FILE dispatch/layers/decoder_run.c ${
   FROM [[tokens[b] >= decoder->n_vocab)]] TO [[tokens[b] > decoder->n_vocab)]])
 sattn_dispatch_defect(decoder_gates_share_a_place FILE dispatch/layers/decoder.c ${decoder}
   FROM [[[SATTN_PLACE_GATES_X] = {decoder->n_gates, sizeof(float)},]] TO [[[SATTN_PLACE_GATES_X] = {decoder->n_hidden, sizeof(float)},]])
+sattn_dispatch_defect(decoder_kernels_again FILE dispatch/layers/decoder.c ${ends}
+  FROM [[other = 0; other < r;]] TO [[other = 1; other < r;]])
+sattn_dispatch_defect(decoder_kernels_without_tanh FILE dispatch/layers/decoder.c ${ends}
+  FROM [[decoder->gru ? decoder->gru : decoder->tanh}]] TO [[decoder->gru}]])
 sattn_dispatch_defect(decoder_weights_not_looked_at FILE dispatch/layers/decoder.c ${decoder_refusals}
   FROM [[return status == SATTN_OK ? sattn_decoder_check_weights(decoder) : status;]] TO [[return status;]])
 sattn_dispatch_defect(decoder_maps_of_any_size FILE dispatch/layers/decoder_check.c ${decoder_refusals}
