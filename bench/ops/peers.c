@@ -62,8 +62,9 @@ const sattn_variant *sattn_peer_variant(const char *op, int number, int peer, co
             continue;
         const sattn_bench_task *const task = sattn_bench_op_by_name(op)->task;
         const bool has_alignments = task == &sattn_task_general;
-        if (number >= (has_alignments ? SATTN_BENCH_ALIGNMENTS : 1) ||
-            (task->is_layer && strcmp(peer_names[peer], "pytorch") != 0))
+        if (number >= (has_alignments ? SATTN_BENCH_ALIGNMENTS : 1))
+            return NULL;
+        if (task->is_layer && strcmp(peer_names[peer], "pytorch") != 0)
             return NULL; /* others have no layers */
         sattn_variant *const variant = &variants[o][number][cap != NULL][peer];
         if (!variant->op)

@@ -27,7 +27,7 @@ math(EXPR inputs "10000 / ${SATTN_TEST_DIVISOR}")
 sattn_test(fuzz.replay COMMAND fuzz_replay ${CMAKE_CURRENT_SOURCE_DIR}/data/fuzz/attention.bin ${inputs}
            ONE_CPU LABELS library)
 
-sattn_fuzz(layers fuzz/fuzz_layers_check.c fuzz/fuzz_layers_verify.c)
+sattn_fuzz(layers fuzz/fuzz_layers_check.c fuzz/fuzz_layers_decoder.c fuzz/fuzz_layers_verify.c)
 sattn_test_program(fuzz_replay_layers fuzz/fuzz_replay.c)
 target_link_libraries(fuzz_replay_layers PRIVATE sattn_fuzz_layers)
 sattn_test(fuzz.layers COMMAND fuzz_replay_layers ${CMAKE_CURRENT_SOURCE_DIR}/data/fuzz/layers.bin ${inputs}

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * fuzz_layers_check.c: sattn_additive, sattn_linear, sattn_gru, the cells, general attention and
- * self-attention, from a fuzzer's bytes. What holds for every call, legal or not:
+ * self-attention, from a fuzzer's bytes; decoders are in fuzz_layers_decoder.c. What holds for
+ * every call, legal or not:
  *
  *   refused    a status with a text; no byte of any buffer has changed
  *   accepted   inputs, also packed ones, are as they were
- *   verified   all but the two layers agree with the oracle in double precision
+ *   verified   all but the two layers and decoders agree with the oracle in double precision
  *
- * Each buffer is exactly as large as the fields declare it. What is declared larger than BYTES_MAX,
- * or would take longer than WORK_MAX, gets no memory at all, and the call has to be refused. */
+ * Each buffer is exactly as large as the fields declare it. What is declared larger than BYTES_MAX
+ * gets no memory at all, and the call has to be refused. */
 #include "dispatch/checked.h"
 #include "tests/fuzz/fuzz_bytes.h"
 #include "tests/fuzz/fuzz_check.h"
@@ -18,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static _Noreturn void complain(const char *what)
+_Noreturn void fuzz_complain(const char *what)
 {
     fprintf(stderr, "fuzz: %s\nlast error: %s\n", what, sattn_last_error());
     abort();
@@ -152,18 +153,17 @@ static sattn_checked reach(int64_t extent, int64_t stride)
                       : sattn_checked_of(0);
 }
 
-/* [batch, rows, columns], whatever their values. */
-static void add_tensor(layer_call *c, fuzz_bytes *bytes, int64_t batch, int64_t rows,
-                       int64_t columns)
+void fuzz_add_tensor(layer_call *c, fuzz_bytes *strides, fuzz_bytes *bytes, int64_t batch,
+                     int64_t rows, int64_t columns)
 {
     sattn_view *const view = &c->view[c->n_buffers];
     buffer *const b = &c->buffers[c->n_buffers++];
     const bool is_huge = columns >= BYTES_MAX || rows >= BYTES_MAX || batch >= BYTES_MAX;
     const bool is_legal = batch >= 0 && rows >= 0 && columns >= 0 && !is_huge;
-    *view = (sattn_view){.stride_t = stride_of(bytes, columns)};
-    view->stride_b = stride_of(bytes, is_legal && view->stride_t >= 0 && view->stride_t < BYTES_MAX
-                                          ? rows * view->stride_t
-                                          : 1);
+    *view = (sattn_view){.stride_t = stride_of(strides, columns)};
+    view->stride_b = stride_of(
+        strides,
+        is_legal && view->stride_t >= 0 && view->stride_t < BYTES_MAX ? rows * view->stride_t : 1);
     const bool is_empty = !is_legal || batch == 0 || rows == 0 || columns == 0;
     sattn_checked floats = sattn_checked_of(is_empty ? 0 : columns);
     if (!is_empty)
@@ -183,7 +183,7 @@ static void add_tensor(layer_call *c, fuzz_bytes *bytes, int64_t batch, int64_t 
     view->data = b->memory;
 }
 
-static void decode_options(layer_call *c, fuzz_bytes *bytes)
+void fuzz_decode_options(layer_call *c, fuzz_bytes *bytes)
 {
     static const char *const kernels[] = {NULL,
                                           NULL,
@@ -211,10 +211,11 @@ static void decode_layer(layer_call *c, fuzz_bytes *bytes)
     c->n_heads = fuzz_choice(bytes, 4);
     c->is_causal = fuzz_choice(bytes, 2) == 1;
     if (c->entry == GENERAL)
-        add_tensor(c, bytes, c->batch, c->n_rows, c->d);
-    add_tensor(c, bytes, c->batch, c->entry == GENERAL ? c->n_columns : c->n_rows, c->d);
+        fuzz_add_tensor(c, bytes, bytes, c->batch, c->n_rows, c->d);
+    fuzz_add_tensor(c, bytes, bytes, c->batch, c->entry == GENERAL ? c->n_columns : c->n_rows,
+                    c->d);
     for (int map = 0; map < MAPS; ++map)
-        add_tensor(c, bytes, 1, c->d, c->d);
+        fuzz_add_tensor(c, bytes, bytes, 1, c->d, c->d);
 }
 
 static void decode_tensors(layer_call *c, fuzz_bytes *bytes)
@@ -222,28 +223,28 @@ static void decode_tensors(layer_call *c, fuzz_bytes *bytes)
     const int64_t parts = c->entry == GRU_CELL || c->entry == GRU ? 3 : 1;
     const bool is_wide = c->n_columns > BYTES_MAX; /* or not a number to multiply */
     const int64_t gates = c->n_columns < 0 || is_wide ? c->n_columns : parts * c->n_columns;
-    add_tensor(c, bytes, c->batch, c->n_rows, c->entry >= GENERAL ? c->d : c->n_columns);
+    fuzz_add_tensor(c, bytes, bytes, c->batch, c->n_rows,
+                    c->entry >= GENERAL ? c->d : c->n_columns);
     if (c->entry == GRU) {
-        add_tensor(c, bytes, 1, c->n_rows, gates);
-        add_tensor(c, bytes, 1, c->n_rows, gates);
-        add_tensor(c, bytes, 1, c->n_rows, c->n_columns);
+        fuzz_add_tensor(c, bytes, bytes, 1, c->n_rows, gates);
+        fuzz_add_tensor(c, bytes, bytes, 1, c->n_rows, gates);
+        fuzz_add_tensor(c, bytes, bytes, 1, c->n_rows, c->n_columns);
         return;
     }
     if (c->entry >= GENERAL) {
         decode_layer(c, bytes);
         return;
     }
-    add_tensor(c, bytes, c->batch, c->n_rows, c->d); /* q or x */
-    add_tensor(c, bytes, c->batch, c->entry == ADDITIVE ? c->n_columns : gates, c->d);
-    add_tensor(c, bytes, 1, 1, c->entry == ADDITIVE ? c->d : gates); /* v or bias */
+    fuzz_add_tensor(c, bytes, bytes, c->batch, c->n_rows, c->d); /* q or x */
+    fuzz_add_tensor(c, bytes, bytes, c->batch, c->entry == ADDITIVE ? c->n_columns : gates, c->d);
+    fuzz_add_tensor(c, bytes, bytes, 1, 1, c->entry == ADDITIVE ? c->d : gates); /* v or bias */
     if (c->entry < GRU)
         return;
-    add_tensor(c, bytes, 1, c->n_rows, c->n_columns); /* h */
-    add_tensor(c, bytes, 1, gates, c->n_columns);     /* W_h */
+    fuzz_add_tensor(c, bytes, bytes, 1, c->n_rows, c->n_columns); /* h */
+    fuzz_add_tensor(c, bytes, bytes, 1, gates, c->n_columns);     /* W_h */
 }
 
-/* Whole cache lines; size is not 0. */
-static void *allocate(size_t size)
+void *fuzz_allocate(size_t size)
 {
     void *const memory = aligned_alloc(64, (size + 63) / 64 * 64);
     if (!memory)
@@ -251,46 +252,46 @@ static void *allocate(size_t size)
     return memory;
 }
 
-/* For the kernel of the call's options; a byte of the tag may be damaged. */
-static void pack(layer_call *c)
+const float *fuzz_pack(layer_call *c, const sattn_linear_weights *weights, int64_t n_rows)
 {
-    const sattn_linear_weights weights = fuzz_weights_of(c);
     buffer *const b = &c->buffers[c->n_buffers];
-    if ((c->entry != LINEAR && c->entry != GRU_CELL && c->entry != RNN_CELL) ||
-        sattn_linear_pack_size(&weights, c->n_rows, &c->options, &b->size) != SATTN_OK)
-        return;
-    b->memory = allocate(b->size);
-    b->copy = allocate(b->size);
-    if (sattn_linear_pack(&weights, c->n_rows, &c->options, b->memory, b->size) != SATTN_OK)
-        complain("weights could not be packed, though the size of their pack was given");
+    if (sattn_linear_pack_size(weights, n_rows, &c->options, &b->size) != SATTN_OK)
+        return NULL;
+    b->memory = fuzz_allocate(b->size);
+    b->copy = fuzz_allocate(b->size);
+    if (sattn_linear_pack(weights, n_rows, &c->options, b->memory, b->size) != SATTN_OK)
+        fuzz_complain("weights could not be packed, though the size of their pack was given");
     if (c->packing == 5)
         ((unsigned char *)b->memory)[c->damage_at] ^= (unsigned char)c->damage;
-    c->packed = b->memory;
     c->view[c->n_buffers++] = (sattn_view){.data = b->memory};
+    return b->memory;
 }
 
-/* As large as it has to be, a cache line less, or not aligned. */
-static void give_workspace(layer_call *c)
+void fuzz_give_workspace(layer_call *c, size_t size)
 {
-    size_t size = 0;
-    if (c->entry == GRU || ask_workspace_size(c, &size) != SATTN_OK || size < 64)
+    if (c->room < 4 || size < 64)
         return;
-    c->workspace = allocate(size);
+    c->workspace = fuzz_allocate(size);
     c->options.workspace = (unsigned char *)c->workspace + (c->room == 7 ? 4 : 0);
     c->options.workspace_size = size - (c->room >= 7 ? 64 : 0);
 }
 
+void fuzz_keep(const layer_call *c)
+{
+    for (int i = 0; i < c->n_buffers; ++i)
+        if (c->buffers[i].size > 0)
+            memcpy(c->buffers[i].copy, c->buffers[i].memory, c->buffers[i].size);
+}
+
 static void decode(layer_call *c, fuzz_bytes *bytes)
 {
-    static const entry entries[] = {ADDITIVE, ADDITIVE, ADDITIVE, LINEAR,  LINEAR, LINEAR,
-                                    GRU,      GRU_CELL, RNN_CELL, GENERAL, SELF};
-    c->entry = entries[fuzz_choice(bytes, sizeof entries / sizeof entries[0])];
+    size_t size = 0;
     c->n_rows = fuzz_extent(bytes, 9);
     c->n_columns = fuzz_extent(bytes, 40);
     c->d = fuzz_extent(bytes, 40);
     const bool has_batch = c->entry == ADDITIVE || c->entry >= GENERAL;
     c->batch = has_batch ? fuzz_extent(bytes, 3) : 1;
-    decode_options(c, bytes);
+    fuzz_decode_options(c, bytes);
     decode_tensors(c, bytes);
     if (has_batch && fuzz_choice(bytes, 3) == 0 && c->batch >= 0 && c->batch <= 9) {
         c->n_k_valid = malloc((size_t)(c->batch + 1) * sizeof *c->n_k_valid);
@@ -303,19 +304,19 @@ static void decode(layer_call *c, fuzz_bytes *bytes)
     }
     if (c->half > 0 && c->half < c->n_buffers)
         c->view[c->half].dtype = SATTN_F16;
-    if (!c->is_absent && c->packing >= 4)
-        pack(c);
-    if (!c->is_absent && c->room >= 4)
-        give_workspace(c);
+    const sattn_linear_weights weights = fuzz_weights_of(c);
+    const bool has_maps = c->entry == LINEAR || c->entry == GRU_CELL || c->entry == RNN_CELL;
+    if (has_maps && !c->is_absent && c->packing >= 4)
+        c->packed = fuzz_pack(c, &weights, c->n_rows);
+    if (c->entry != GRU && !c->is_absent && ask_workspace_size(c, &size) == SATTN_OK)
+        fuzz_give_workspace(c, size);
     const int shared = fuzz_choice(bytes, 24); /* the output may lie on an input */
     if (shared > 0 && shared < c->n_buffers && c->view[shared].data)
         c->view[OUTPUT].data = c->view[shared].data;
-    for (int i = 0; i < c->n_buffers; ++i) {
+    for (int i = 0; i < c->n_buffers; ++i)
         if (c->is_absent)
             c->view[i].data = NULL;
-        if (c->buffers[i].size > 0)
-            memcpy(c->buffers[i].copy, c->buffers[i].memory, c->buffers[i].size);
-    }
+    fuzz_keep(c);
 }
 
 /* ---- the call */
@@ -368,31 +369,39 @@ static fuzz_outcome judge(const layer_call *c, sattn_status status)
     if (status != SATTN_OK) {
         for (int i = 0; i < c->n_buffers; ++i)
             if (is_changed(&c->buffers[i]))
-                complain("a refused call has written");
+                fuzz_complain("a refused call has written");
         if (sattn_last_error()[0] == '\0')
-            complain("a refused call has no text");
+            fuzz_complain("a refused call has no text");
         return FUZZ_REFUSED;
     }
     const bool is_nothing =
         c->n_rows == 0 || (c->n_columns == 0 && c->entry < GENERAL) || c->batch == 0;
     if (c->is_absent && !is_nothing)
-        complain("a call without memory was accepted");
+        fuzz_complain("a call without memory was accepted");
     for (int i = 1; is_written && i < c->n_buffers; ++i)
         if (is_changed(&c->buffers[i]))
-            complain("an accepted call has written to its input");
+            fuzz_complain("an accepted call has written to its input");
     if (c->entry >= GENERAL || is_nothing || !is_written)
         return FUZZ_ACCEPTED;
     if (!fuzz_verify(c))
-        complain("an accepted call does not agree with the oracle");
+        fuzz_complain("an accepted call does not agree with the oracle");
     return FUZZ_VERIFIED;
 }
 
 fuzz_outcome fuzz_check(const uint8_t *data, size_t size)
 {
     fuzz_bytes bytes = {.at = data, .left = size};
-    layer_call c = {.options = {.profile = sattn_profile_none()}};
-    decode(&c, &bytes);
-    const fuzz_outcome outcome = judge(&c, run(&c));
+    static const entry entries[] = {ADDITIVE, ADDITIVE, ADDITIVE, LINEAR,  LINEAR, LINEAR,
+                                    GRU,      GRU_CELL, RNN_CELL, GENERAL, SELF,   DECODER};
+    layer_call c = {.entry = entries[fuzz_choice(&bytes, sizeof entries / sizeof entries[0])],
+                    .options = {.profile = sattn_profile_none()}};
+    fuzz_outcome outcome;
+    if (c.entry == DECODER) {
+        outcome = fuzz_decoder(&c, &bytes);
+    } else {
+        decode(&c, &bytes);
+        outcome = judge(&c, run(&c));
+    }
     for (int i = 0; i < c.n_buffers; ++i) {
         free(c.buffers[i].memory);
         free(c.buffers[i].copy);
