@@ -283,6 +283,18 @@ void fuzz_keep(const layer_call *c)
             memcpy(c->buffers[i].copy, c->buffers[i].memory, c->buffers[i].size);
 }
 
+/* Not so what has no elements, weights in place that are packed too, and what an alignment does not
+ * have: with such a one an output may share memory that is too small for it. */
+static bool is_looked_at(const layer_call *c, int tensor)
+{
+    if (!c->view[tensor].data || c->buffers[tensor].size == 0)
+        return false;
+    if (c->entry == GENERAL)
+        return tensor < 3 || (tensor == 3 && c->align >= SATTN_ALIGN_BILINEAR) ||
+               (tensor == 4 && c->align == SATTN_ALIGN_ADDITIVE);
+    return !c->packed || tensor != 2;
+}
+
 static void decode(layer_call *c, fuzz_bytes *bytes)
 {
     size_t size = 0;
@@ -311,7 +323,7 @@ static void decode(layer_call *c, fuzz_bytes *bytes)
     if (c->entry != GRU && !c->is_absent && ask_workspace_size(c, &size) == SATTN_OK)
         fuzz_give_workspace(c, size);
     const int shared = fuzz_choice(bytes, 24); /* the output may lie on an input */
-    if (shared > 0 && shared < c->n_buffers && c->view[shared].data)
+    if (shared > 0 && shared < c->n_buffers && is_looked_at(c, shared))
         c->view[OUTPUT].data = c->view[shared].data;
     for (int i = 0; i < c->n_buffers; ++i)
         if (c->is_absent)

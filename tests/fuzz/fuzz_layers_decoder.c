@@ -43,7 +43,9 @@ typedef struct decoder_call {
     int64_t n_k, n_hidden, n_enc, n_align, n_embed, n_vocab, n_gates;
     bool is_rnn, has_start;
     int64_t tokens[SEQUENCES_MAX];
-    int shared; /* what lies where the next state does; NEXT: nothing */
+    int odd, missing, small; /* a tensor each, and an extent of a map; -1: none */
+    int packed;              /* a map, if any is */
+    int shared;              /* what lies where the next state does; NEXT: nothing */
     sattn_decoder_args args;
     sattn_decoder_source source;
     sattn_decoder_step_args step;
@@ -52,15 +54,22 @@ typedef struct decoder_call {
 
 /* ---- decoding */
 
+/* 1 .. most, rarely something else. */
+static int64_t decode_extent(fuzz_bytes *bytes, int64_t most)
+{
+    const uint8_t pick = fuzz_byte(bytes);
+    return pick < 252 ? 1 + pick % most : pick < 253 ? 0 : fuzz_odd_number(bytes);
+}
+
 static void decode_extents(decoder_call *d, fuzz_bytes *bytes)
 {
-    d->c->batch = fuzz_extent(bytes, 3);
-    d->n_k = fuzz_extent(bytes, 20);
-    d->n_hidden = fuzz_extent(bytes, 20);
-    d->n_enc = fuzz_extent(bytes, 20);
-    d->n_align = fuzz_extent(bytes, 20);
-    d->n_embed = fuzz_extent(bytes, 9);
-    d->n_vocab = fuzz_extent(bytes, 20);
+    d->c->batch = decode_extent(bytes, 3);
+    d->n_k = decode_extent(bytes, 20);
+    d->n_hidden = decode_extent(bytes, 20);
+    d->n_enc = decode_extent(bytes, 20);
+    d->n_align = decode_extent(bytes, 20);
+    d->n_embed = decode_extent(bytes, 9);
+    d->n_vocab = decode_extent(bytes, 20);
     d->is_rnn = fuzz_choice(bytes, 3) == 2;
     d->has_start = fuzz_choice(bytes, 4) < 3;
     const bool is_number = d->n_hidden >= 0 && d->n_hidden <= BYTES_MAX; /* to multiply */
@@ -91,9 +100,8 @@ static void decode_tensors(const decoder_call *d, fuzz_bytes *bytes)
                         [LOGITS] = {1, batch, d->n_vocab},
                         [BIAS] = {1, 1, d->n_vocab}};
     fuzz_bytes dense = {0};
-    const int odd = fuzz_choice(bytes, 2 * TENSORS);
     for (int t = 0; t < TENSORS; ++t)
-        fuzz_add_tensor(d->c, t == odd && t != KEYS ? bytes : &dense, bytes, sizes[t].batch,
+        fuzz_add_tensor(d->c, t == d->odd && t != KEYS ? bytes : &dense, bytes, sizes[t].batch,
                         sizes[t].rows, sizes[t].columns);
 }
 
@@ -141,15 +149,15 @@ static sattn_mut_view written(const decoder_call *d, int tensor)
 }
 
 /* Maps, of which one may be packed and one too small. */
-static void set_args(decoder_call *d, fuzz_bytes *bytes)
+static void set_args(decoder_call *d)
 {
     layer_call *const c = d->c;
     sattn_linear_weights maps[N_MAPS];
-    const int packed = fuzz_choice(bytes, N_MAPS), small = fuzz_choice(bytes, 6 * N_MAPS);
+    const int packed = d->packed;
     for (int map = 0; map < N_MAPS; ++map) {
         maps[map] = map_of(d, map);
-        maps[map].n_in -= small == 2 * map && maps[map].n_in > 0;
-        maps[map].n_out -= small == 2 * map + 1 && maps[map].n_out > 0;
+        maps[map].n_in -= d->small == 2 * map && maps[map].n_in > 0;
+        maps[map].n_out -= d->small == 2 * map + 1 && maps[map].n_out > 0;
     }
     maps[W_OUT - W_STATE].bias = c->view[BIAS].data;
     if (c->packing >= 4 && maps[packed].w.data)
@@ -191,16 +199,21 @@ static void decode(decoder_call *d, fuzz_bytes *bytes)
     layer_call *const c = d->c;
     decode_extents(d, bytes);
     fuzz_decode_options(c, bytes);
-    const int missing = fuzz_choice(bytes, 4 * TENSORS), shared = fuzz_choice(bytes, 40);
+    d->odd = fuzz_choice(bytes, 2 * TENSORS) - 1;
+    d->missing = fuzz_choice(bytes, 8 * TENSORS) - 1;
+    d->small = fuzz_choice(bytes, 16 * N_MAPS) - 1;
+    d->packed = fuzz_choice(bytes, N_MAPS);
+    d->shared = fuzz_choice(bytes, 6 * W_START);
+    if (d->shared > W_OUT)
+        d->shared = NEXT;
     decode_sequences(d, bytes);
     decode_tensors(d, bytes);
-    d->shared = shared <= W_OUT ? shared : NEXT;
     if (c->half < TENSORS)
         c->view[c->half].dtype = SATTN_F16;
     for (int t = 0; t < TENSORS; ++t)
-        if (c->is_absent || t == missing)
+        if (c->is_absent || t == d->missing)
             c->view[t].data = NULL;
-    set_args(d, bytes);
+    set_args(d);
     set_calls(d);
 }
 
