@@ -28,6 +28,8 @@ sattn_dispatch_defect(layer_judged_by_mapped_values FILE bench/verify/layers.c C
   FROM [[project(layer->w_v, d,]] TO [[project(layer->w_v ? layer->w_v : layer->w_k, d,]])
 sattn_dispatch_defect(layer_judged_by_other_gates FILE bench/verify/layers.c COMMAND test_verify_whole_layers
   FROM [[z = gate_of(x, g, d + y);]] TO [[z = gate_of(x, g, y);]])
+sattn_dispatch_defect(layer_judged_by_states_as_wide_as_keys FILE bench/verify/layers.c COMMAND test_verify_whole_layers
+  FROM [[weigh(weights, h, n_k, n_enc, n_enc,]] TO [[weigh(weights, h, n_k, d, n_enc,]])
 sattn_dispatch_defect(kernel_calls_rest_forgotten FILE bench/ops/kernel_calls.c COMMAND test_workload
   FROM [[record(run.rest_kernel, args);]] TO [[run.rest_kernel(args);]])
 sattn_dispatch_defect(kernel_calls_not_done FILE bench/ops/kernel_calls.c COMMAND test_workload
