@@ -9,7 +9,7 @@
 #ifndef SATTN_BENCH_WORKLOAD_H
 #define SATTN_BENCH_WORKLOAD_H
 
-#include "bench/bench_data.h"
+#include "bench/bench/bench_data.h"
 #include "bench/peers/shared.h"
 #include "bench/shapes.h"
 #include "dispatch/simdattn.h"

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
-# The verb `conform` (bench/conform*): its parts, what its suites are worth, the program, and all
+# The verb `conform` (bench/conform/): its parts, what its suites are worth, the program, and all
 # suites of tests/data by every variant of this machine.
 if(SATTN_BENCH AND SATTN_CMOCKA_LIBRARY)
-  set(parts attention compare manifest problem shapes softmax tensor test)
-  list(TRANSFORM parts REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/bench/conform_\\1.c")
-  sattn_test_program(test_conform test_conform.c ${parts})
-  sattn_test_program(test_conform_wrong test_conform_wrong.c support/wrong_attention.c support/wrong_calls.c ${parts})
+  sattn_test_program(test_conform test_conform.c)
+  sattn_test_program(test_conform_wrong test_conform_wrong.c support/wrong_attention.c support/wrong_calls.c)
   foreach(program IN ITEMS test_conform test_conform_wrong)
-    target_link_libraries(${program} PRIVATE sattn_measure ${SATTN_CMOCKA_LIBRARY} m)
+    target_link_libraries(${program} PRIVATE sattn_bench ${SATTN_CMOCKA_LIBRARY} m)
     target_compile_definitions(${program} PRIVATE SATTN_TEST_DATA="${CMAKE_CURRENT_SOURCE_DIR}/data")
   endforeach()
   sattn_test(conform.parts COMMAND test_conform LABELS library)

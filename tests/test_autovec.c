@@ -2,7 +2,7 @@
  *
  * test_autovec.c: what a run says of hand-written kernels against their autovec siblings: no more
  * than the rounds show, and nothing of rows that were not compared. */
-#include "bench/bench_autovec.h"
+#include "bench/bench/bench_autovec.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -4,8 +4,8 @@
 #if !defined(_XOPEN_SOURCE)
 #define _XOPEN_SOURCE 700 /* mkstemp, unlink */
 #endif
-#include "bench/check.h"
-#include "bench/check_baseline.h"
+#include "bench/check/check.h"
+#include "bench/check/check_baseline.h"
 #include "bench/verbs.h"
 
 #include <math.h>

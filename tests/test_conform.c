@@ -2,7 +2,7 @@
  *
  * test_conform.c: what `simdattn conform` stands on: half precision, the comparison, and a call
  * made from a test. tests/conform_program.cmake has the manifests. */
-#include "bench/conform.h"
+#include "bench/conform/conform.h"
 #include "bench/half.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #define _GNU_SOURCE /* sched_getcpu, mkdtemp, nftw */
 #include "bench/measure/crew.h"
 
-#include "bench/bench_threads.h"
+#include "bench/bench/bench_threads.h"
 #include "bench/environment/pin.h"
 #include "dispatch/team.h"
 

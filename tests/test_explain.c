@@ -2,8 +2,8 @@
  *
  * test_explain.c: what `simdattn explain` makes of candidates, of result files and of profiles from
  * elsewhere. */
-#include "bench/explain_profile.h"
-#include "bench/explain_results.h"
+#include "bench/explain/explain_profile.h"
+#include "bench/explain/explain_results.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_explain_options.c: the command line of `simdattn explain`. */
-#include "bench/explain_options.h"
+#include "bench/explain/explain_options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  *
  * test_goals.c: the table of goals names what exists, and preset limits runs what the table is
  * about. */
-#include "bench/bench_goals.h"
+#include "bench/bench/bench_goals.h"
 #include "bench/verbs.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_goals_marks.c: the mark of a goal follows from the numbers of its rows. */
-#include "bench/bench_goals.h"
+#include "bench/bench/bench_goals.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  *
  * additive.c: S_ij = v . tanh(q_i + k_j) by sattn_additive. What it counts are the tanhs: a loop of
  * exps is what they are compared with, and with few queries one that reads K. */
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 #include "bench/ops/layer_args.h"
 #include "bench/ops/sample.h"
 #include "bench/verify/steps.h"

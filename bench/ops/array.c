@@ -3,7 +3,7 @@
  * array.c: exp, tanh and sigmoid of arrays, by sattn_exp and so on. Numbers are normal deviates, so
  * wide that exp meets most of its range, and the others both their bends and their flat parts; no
  * result is denormal or infinite. */
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 #include "bench/ops/sample.h"
 #include "bench/verify/inputs.h"
 #include "bench/verify/steps.h"

@@ -3,7 +3,7 @@
  * attend.c: an attention layer with keys and values of their own by sattn_attention_layer. Of a
  * workload q are the queries, k are the inputs, o is the output; its weights are those of the keys
  * and of the values, without biases. */
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 #include "bench/ops/sample.h"
 #include "bench/verify/layers.h"
 

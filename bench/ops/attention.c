@@ -3,7 +3,7 @@
  * attention.c: a whole attention by sattn_plan_run, as a user of the library calls it: by one fused
  * kernel, or by the chain of the three steps. The loops over batch and heads, merges and checks of
  * the output are in the time; planning and allocation are not. */
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 #include "bench/ops/sample.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * av.c: O = P V over the visible keys by sattn_av, on weights that a softmax of the workload's own
  * scores left. */
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 #include "bench/ops/sample.h"
 #include "bench/verify/steps.h"
 

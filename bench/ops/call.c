@@ -4,7 +4,7 @@
  * alone, by sattn_plan_run, and by sattn_attention with all of its checks and the choice of
  * kernels, without a profile and with one in use; with a workspace, on one thread. What they differ
  * by is what the library adds to its kernels. */
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 
 #include "dispatch/choose.h"
 #include "dispatch/plan.h"

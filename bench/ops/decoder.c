@@ -6,7 +6,7 @@
  * Wolf 2017). Keys are made once, before anything is timed, as for a sentence. */
 #include "bench/ops/decoder.h"
 
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 #include "bench/measure/clock.h"
 #include "bench/ops/decoder_verify.h"
 

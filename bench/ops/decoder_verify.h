@@ -6,7 +6,7 @@
 #ifndef SATTN_BENCH_OPS_DECODER_VERIFY_H
 #define SATTN_BENCH_OPS_DECODER_VERIFY_H
 
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 
 /* The call that is verified next: `verify` of a task is told of nothing but arguments. */
 void sattn_decoder_note(const sattn_bench_call *call);

@@ -5,7 +5,7 @@
  * are W, U and v, of which a bilinear alignment takes U for its W. All alignments are counted
  * alike, as a dot product's scores and the sums behind them, so that their rates compare as their
  * times do: what maps and tanhs add is not counted as work. */
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 #include "bench/ops/sample.h"
 #include "bench/verify/layers.h"
 

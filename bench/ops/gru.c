@@ -3,7 +3,7 @@
  * gru.c: gated recurrent units from their projections, by sattn_gru. What it counts are two
  * sigmoids and a tanh for each unit: a loop of exps is what they are compared with, and one that
  * reads the projections. */
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 #include "bench/ops/layer_args.h"
 #include "bench/ops/sample.h"
 #include "bench/verify/steps.h"

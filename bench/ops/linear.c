@@ -2,7 +2,7 @@
  *
  * linear.c: Y = X W^T by sattn_linear, without a bias, whose cost does not show. Weights of shapes
  * that say so are packed before the first call, as a layer does once. */
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 #include "bench/ops/layer_args.h"
 #include "bench/ops/sample.h"
 #include "bench/verify/steps.h"

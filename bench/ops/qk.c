@@ -2,7 +2,7 @@
  *
  * qk.c: S = (scale * Q) K^T by sattn_qk. Every pair of a query and a key that exists is counted,
  * visible or not, since each gets its score. */
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 #include "bench/ops/sample.h"
 #include "bench/verify/steps.h"
 

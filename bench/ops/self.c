@@ -4,7 +4,7 @@
  * output; the four weights are one tensor, without biases. It is verified by its parts, each by a
  * call of its own: rows of every map, and the attention between them; the layer's output is to be
  * the bits of theirs. */
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 #include "bench/ops/sample.h"
 #include "bench/verify/layers.h"
 #include "bench/verify/steps.h"

@@ -2,7 +2,7 @@
  *
  * softmax.c: P = softmax(S) by row, by sattn_softmax, on scores of the workload's own Q and K. A
  * visible pair is one element: it costs one exponential. */
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 #include "bench/ops/sample.h"
 #include "bench/verify/steps.h"
 

@@ -6,7 +6,7 @@
 #ifndef SATTN_BENCH_TUNE_REGRET_H
 #define SATTN_BENCH_TUNE_REGRET_H
 
-#include "bench/bench_places.h"
+#include "bench/bench/bench_places.h"
 #include "bench/environment/environment.h"
 #include "bench/tune/tune_store.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * regret_report.c: the table and the document of `tune --verify`. */
-#include "bench/bench_report.h"
+#include "bench/bench/bench_report.h"
 #include "bench/recipe_name.h"
 #include "bench/result.h"
 #include "bench/stop.h"

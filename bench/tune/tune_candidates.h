@@ -11,7 +11,7 @@
 #ifndef SATTN_BENCH_TUNE_TUNE_CANDIDATES_H
 #define SATTN_BENCH_TUNE_TUNE_CANDIDATES_H
 
-#include "bench/bench_call.h"
+#include "bench/bench/bench_call.h"
 #include "bench/measure/calls.h"
 #include "bench/tune/race.h"
 #include "bench/tune/tune_corners.h"

@@ -3,7 +3,7 @@
  * tune_jobs.c: from named shapes to classes: the first shape of a class stands for it. */
 #include "bench/tune/tune_jobs.h"
 
-#include "bench/info.h"
+#include "bench/info/info.h"
 #include "bench/ops/layer_args.h"
 #include "bench/tune/regret_shapes.h"
 #include "bench/verbs.h"

@@ -4,7 +4,7 @@
 #ifndef SATTN_BENCH_TUNE_OPTIONS_H
 #define SATTN_BENCH_TUNE_OPTIONS_H
 
-#include "bench/bench_threads.h"
+#include "bench/bench/bench_threads.h"
 #include "bench/names.h"
 
 #include <stdbool.h>

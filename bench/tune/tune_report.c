@@ -4,7 +4,7 @@
  * are in the unit of the op (docs/numerics.md). */
 #include "bench/tune/tune_report.h"
 
-#include "bench/bench_report.h"
+#include "bench/bench/bench_report.h"
 #include "bench/recipe_name.h"
 #include "bench/stop.h"
 #include "bench/table.h"

@@ -5,7 +5,7 @@
 #ifndef SATTN_BENCH_TUNE_TUNE_RUN_H
 #define SATTN_BENCH_TUNE_TUNE_RUN_H
 
-#include "bench/bench_places.h"
+#include "bench/bench/bench_places.h"
 #include "bench/environment/environment.h"
 #include "bench/progress.h"
 #include "bench/tune/tune_store.h"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Defects of what `simdattn explain` tells.
 
-set(rows FILE bench/explain_rows.c COMMAND test_explain)
+set(rows FILE bench/explain/explain_rows.c COMMAND test_explain)
 sattn_dispatch_defect(explain_front_of_errors_alone ${rows}
   FROM [[other->time_ns <= own->time_ns && other->error <= own->error;]] TO [[other->error <= own->error;]])
 sattn_dispatch_defect(explain_front_has_what_is_not_eligible ${rows}
@@ -13,7 +13,7 @@ sattn_dispatch_defect(explain_unmeasured_before_measured ${rows}
 sattn_dispatch_defect(explain_groups_across_sections ${rows}
   FROM [[(sattn_explain_section_of(&rows[first]) != section ||]] TO [[((int)section < 0 ||]])
 
-set(results FILE bench/explain_results.c COMMAND test_explain)
+set(results FILE bench/explain/explain_results.c COMMAND test_explain)
 sattn_dispatch_defect(explain_results_of_other_kernels ${results}
   FROM [[{"simdattn_kernel_hash", environment->build.kernel_hash},]] TO [[]])
 sattn_dispatch_defect(explain_results_of_an_unknown_cpu ${results}
@@ -28,10 +28,10 @@ sattn_dispatch_defect(explain_invalid_results ${results}
   FROM [[return (strcmp(status, "ok") == 0 || strncmp(status, "tainted", strlen("tainted")) == 0) &&]]
   TO [[return *status &&]])
 
-sattn_dispatch_defect(explain_one_difference FILE bench/explain_profile.c COMMAND test_explain
+sattn_dispatch_defect(explain_one_difference FILE bench/explain/explain_profile.c COMMAND test_explain
   FROM [[if (n > 0 && field == SATTN_IDENTITY_SCHEMA)]] TO [[if (n > 0)]])
 
-set(shape FILE bench/explain_shape.c COMMAND test_explain_options)
+set(shape FILE bench/explain/explain_shape.c COMMAND test_explain_options)
 sattn_dispatch_defect(explain_first_of_several_shapes ${shape} FROM [[if (!*shape && n_begin == 1)]]
   TO [[if (!*shape && n_begin > 0)]])
 sattn_dispatch_defect(explain_shapes_of_bench_alone ${shape}

@@ -9,7 +9,7 @@
 #ifndef SATTN_TESTS_WRONG_ATTENTION_H
 #define SATTN_TESTS_WRONG_ATTENTION_H
 
-#include "bench/conform_problem.h"
+#include "bench/conform/conform_problem.h"
 
 /* Spoils the arguments of an open problem; false: this test does not have what it is about. */
 typedef bool wrong_call_fn(sattn_conform_problem *problem);
