@@ -3,8 +3,8 @@
  * bench_autovec.h: hand-written rows against their autovec siblings, the same plain C vectorized by
  * the compiler for the same ISA. A kernel that is slower than that has no reason to exist, so a run
  * says of each whether it is, as far as its rounds show it. */
-#ifndef SATTN_BENCH_BENCH_AUTOVEC_H
-#define SATTN_BENCH_BENCH_AUTOVEC_H
+#ifndef SATTN_BENCH_BENCH_BENCH_AUTOVEC_H
+#define SATTN_BENCH_BENCH_BENCH_AUTOVEC_H
 
 #include "bench/bench/bench_rows.h"
 

@@ -4,8 +4,8 @@
  * each ISA level among its rows, and one that reads or copies the same memory, where that may be
  * what limits it; both for each number of threads. The one that takes longest for a row's work is
  * the row's bound. */
-#ifndef SATTN_BENCH_BENCH_BOUNDS_H
-#define SATTN_BENCH_BENCH_BOUNDS_H
+#ifndef SATTN_BENCH_BENCH_BENCH_BOUNDS_H
+#define SATTN_BENCH_BENCH_BENCH_BOUNDS_H
 
 #include "bench/bench/bench_rows.h"
 #include "bench/limits/limit_team.h"

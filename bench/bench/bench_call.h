@@ -2,8 +2,8 @@
  *
  * bench_call.h: one row ready to be called through the public interface, with its kernels forced,
  * unless it stands for what a call gets that names none, and the workspace for it given. */
-#ifndef SATTN_BENCH_BENCH_CALL_H
-#define SATTN_BENCH_BENCH_CALL_H
+#ifndef SATTN_BENCH_BENCH_BENCH_CALL_H
+#define SATTN_BENCH_BENCH_BENCH_CALL_H
 
 #include "bench/bench/bench_peers.h"
 #include "bench/measure/crew.h"

@@ -2,8 +2,8 @@
  *
  * bench_choice.h: what a call runs that names no kernel, and so which row stands for it. It is the
  * dispatcher's own choice, with the profile of this process where there is one. */
-#ifndef SATTN_BENCH_BENCH_CHOICE_H
-#define SATTN_BENCH_BENCH_CHOICE_H
+#ifndef SATTN_BENCH_BENCH_BENCH_CHOICE_H
+#define SATTN_BENCH_BENCH_BENCH_CHOICE_H
 
 #include "bench/bench/bench_rows.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench_filter.h: which names of rows --benchmark_filter lets through. */
-#ifndef SATTN_BENCH_BENCH_FILTER_H
-#define SATTN_BENCH_BENCH_FILTER_H
+#ifndef SATTN_BENCH_BENCH_BENCH_FILTER_H
+#define SATTN_BENCH_BENCH_BENCH_FILTER_H
 
 #include <regex.h>
 #include <stdbool.h>

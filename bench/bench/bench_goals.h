@@ -5,8 +5,8 @@
 #define SATTN_BENCH_BENCH_BENCH_GOALS_H
 
 #include "bench/bench/bench_rows.h"
-#include "bench/environment/caches.h"
 #include "bench/bench/goals.h"
+#include "bench/environment/caches.h"
 
 #include <stdbool.h>
 

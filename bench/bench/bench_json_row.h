@@ -2,8 +2,8 @@
  *
  * bench_json_row.h: what an entry of a result document says of a row, under keys that begin with
  * simdattn_. */
-#ifndef SATTN_BENCH_BENCH_JSON_ROW_H
-#define SATTN_BENCH_BENCH_JSON_ROW_H
+#ifndef SATTN_BENCH_BENCH_BENCH_JSON_ROW_H
+#define SATTN_BENCH_BENCH_BENCH_JSON_ROW_H
 
 #include "bench/bench/bench_rows.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench_peers.h: the other libraries of a run. */
-#ifndef SATTN_BENCH_BENCH_PEERS_H
-#define SATTN_BENCH_BENCH_PEERS_H
+#ifndef SATTN_BENCH_BENCH_BENCH_PEERS_H
+#define SATTN_BENCH_BENCH_BENCH_PEERS_H
 
 #include "bench/ops/ops.h"
 #include "bench/peers/peers.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench_places.h: where the threads of a run are. */
-#ifndef SATTN_BENCH_BENCH_PLACES_H
-#define SATTN_BENCH_BENCH_PLACES_H
+#ifndef SATTN_BENCH_BENCH_BENCH_PLACES_H
+#define SATTN_BENCH_BENCH_BENCH_PLACES_H
 
 #include "bench/bench/bench_threads.h"
 #include "bench/environment/pin.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench_prepare.h: from a row to a verified call. */
-#ifndef SATTN_BENCH_BENCH_PREPARE_H
-#define SATTN_BENCH_BENCH_PREPARE_H
+#ifndef SATTN_BENCH_BENCH_BENCH_PREPARE_H
+#define SATTN_BENCH_BENCH_BENCH_PREPARE_H
 
 #include "bench/bench/bench_call.h"
 #include "bench/bench/bench_rows.h"

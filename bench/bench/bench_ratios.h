@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench_ratios.h: the rows of a job set against each other. */
-#ifndef SATTN_BENCH_BENCH_RATIOS_H
-#define SATTN_BENCH_BENCH_RATIOS_H
+#ifndef SATTN_BENCH_BENCH_BENCH_RATIOS_H
+#define SATTN_BENCH_BENCH_BENCH_RATIOS_H
 
 #include "bench/bench/bench_rows.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench_report.h: results of `simdattn bench` for people. */
-#ifndef SATTN_BENCH_BENCH_REPORT_H
-#define SATTN_BENCH_BENCH_REPORT_H
+#ifndef SATTN_BENCH_BENCH_BENCH_REPORT_H
+#define SATTN_BENCH_BENCH_BENCH_REPORT_H
 
 #include "bench/bench/bench_places.h"
 #include "bench/bench/bench_rows.h"

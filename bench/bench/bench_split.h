@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench_split.h: a decoder's step and what each of its parts takes of it, by ISA. */
-#ifndef SATTN_BENCH_BENCH_SPLIT_H
-#define SATTN_BENCH_BENCH_SPLIT_H
+#ifndef SATTN_BENCH_BENCH_BENCH_SPLIT_H
+#define SATTN_BENCH_BENCH_BENCH_SPLIT_H
 
 #include "bench/bench/bench_rows.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench_workloads.h: the tensors of a job. */
-#ifndef SATTN_BENCH_BENCH_WORKLOADS_H
-#define SATTN_BENCH_BENCH_WORKLOADS_H
+#ifndef SATTN_BENCH_BENCH_BENCH_WORKLOADS_H
+#define SATTN_BENCH_BENCH_BENCH_WORKLOADS_H
 
 #include "bench/bench/bench_run.h"
 

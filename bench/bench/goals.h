@@ -2,8 +2,8 @@
  *
  * goals.h: figures that kernels are meant to reach, by workload and ISA. docs/benchmarking.md says
  * where they come from. They are printed beside what was measured, and asserted nowhere. */
-#ifndef SATTN_BENCH_GOALS_H
-#define SATTN_BENCH_GOALS_H
+#ifndef SATTN_BENCH_BENCH_GOALS_H
+#define SATTN_BENCH_BENCH_GOALS_H
 
 #include "bench/bench/bench_options.h"
 #include "bench/limits/limits.h"

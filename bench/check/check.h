@@ -6,8 +6,8 @@
  * is one variant on one shape class and one kind of data: its outputs are compared with the oracle
  * (bench/verify/), and its worst and mean error are what a baseline stores. The same options and
  * seed make the same entries on every machine. */
-#ifndef SATTN_BENCH_CHECK_H
-#define SATTN_BENCH_CHECK_H
+#ifndef SATTN_BENCH_CHECK_CHECK_H
+#define SATTN_BENCH_CHECK_CHECK_H
 
 #include "bench/names.h"
 #include "bench/verify/compare.h"

@@ -6,8 +6,8 @@
  * variant and shape class an object of arrays [worst, mean, bound], one for each kind of data. It
  * is compared on any machine, compiler and commit; differences of environment are told, and excuse
  * nothing. */
-#ifndef SATTN_BENCH_CHECK_BASELINE_H
-#define SATTN_BENCH_CHECK_BASELINE_H
+#ifndef SATTN_BENCH_CHECK_CHECK_BASELINE_H
+#define SATTN_BENCH_CHECK_CHECK_BASELINE_H
 
 #include "bench/check/check.h"
 #include "bench/environment/environment.h"

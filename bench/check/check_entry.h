@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * check_entry.h: the outputs of one variant against the oracle. */
-#ifndef SATTN_BENCH_CHECK_ENTRY_H
-#define SATTN_BENCH_CHECK_ENTRY_H
+#ifndef SATTN_BENCH_CHECK_CHECK_ENTRY_H
+#define SATTN_BENCH_CHECK_CHECK_ENTRY_H
 
 #include "bench/check/check_problem.h"
 

@@ -5,8 +5,8 @@
  * A variant is a fused kernel, a chain of qk, softmax and av kernels, or a softmax kernel. Every
  * test of every suite (conform_manifest.h) is made a call once (conform_problem.h), run by each
  * variant of its operator and compared with what the suite expects. */
-#ifndef SATTN_BENCH_CONFORM_H
-#define SATTN_BENCH_CONFORM_H
+#ifndef SATTN_BENCH_CONFORM_CONFORM_H
+#define SATTN_BENCH_CONFORM_CONFORM_H
 
 #include "bench/conform/conform_problem.h"
 #include "bench/names.h"

@@ -6,8 +6,8 @@
  * It is read strictly: a key, attribute or operand that is not known, a shape that does not follow
  * from the extents, a file that is not what the manifest says it is, are refused by name. So a test
  * cannot pass because half of it was overlooked. */
-#ifndef SATTN_BENCH_CONFORM_MANIFEST_H
-#define SATTN_BENCH_CONFORM_MANIFEST_H
+#ifndef SATTN_BENCH_CONFORM_CONFORM_MANIFEST_H
+#define SATTN_BENCH_CONFORM_CONFORM_MANIFEST_H
 
 #include "bench/verify/npy.h"
 

@@ -6,8 +6,8 @@
  * of keys, a window a window, heads side by side are strides. What only ONNX says takes a step of
  * its own, an adapter. Each is named and counted, so that a report tells what was run by the
  * library and what was done around it. */
-#ifndef SATTN_BENCH_CONFORM_PROBLEM_H
-#define SATTN_BENCH_CONFORM_PROBLEM_H
+#ifndef SATTN_BENCH_CONFORM_CONFORM_PROBLEM_H
+#define SATTN_BENCH_CONFORM_CONFORM_PROBLEM_H
 
 #include "bench/conform/conform_manifest.h"
 #include "dispatch/simdattn.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * explain_results.h: what a result file of `simdattn bench --out` has of a call's candidates. */
-#ifndef SATTN_BENCH_EXPLAIN_RESULTS_H
-#define SATTN_BENCH_EXPLAIN_RESULTS_H
+#ifndef SATTN_BENCH_EXPLAIN_EXPLAIN_RESULTS_H
+#define SATTN_BENCH_EXPLAIN_EXPLAIN_RESULTS_H
 
 #include "bench/environment/environment.h"
 #include "bench/explain/explain_rows.h"

@@ -2,8 +2,8 @@
  *
  * explain_rows.h: candidates with all that was measured of them, in the order in which they matter.
  */
-#ifndef SATTN_BENCH_EXPLAIN_ROWS_H
-#define SATTN_BENCH_EXPLAIN_ROWS_H
+#ifndef SATTN_BENCH_EXPLAIN_EXPLAIN_ROWS_H
+#define SATTN_BENCH_EXPLAIN_EXPLAIN_ROWS_H
 
 #include "bench/recipe_name.h"
 #include "dispatch/simdattn.h"

@@ -14,8 +14,8 @@
  *   bytes = sattn_limit_run(&limit, 1000000);    at least 1 MB, going on where the last run ended
  *
  * limit_team.h runs them on several threads and finds the fastest way over the buffers. */
-#ifndef SATTN_BENCH_LIMITS_H
-#define SATTN_BENCH_LIMITS_H
+#ifndef SATTN_BENCH_LIMITS_LIMITS_H
+#define SATTN_BENCH_LIMITS_LIMITS_H
 
 #include "dispatch/cpu.h"
 

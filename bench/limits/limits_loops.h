@@ -2,8 +2,8 @@
  *
  * limits_loops.h: prototypes of the reference loops, and what those of all ISAs share. Included by
  * files that are built with ISA flags: everything here is `static inline` or a declaration. */
-#ifndef SATTN_BENCH_LIMITS_LOOPS_H
-#define SATTN_BENCH_LIMITS_LOOPS_H
+#ifndef SATTN_BENCH_LIMITS_LIMITS_LOOPS_H
+#define SATTN_BENCH_LIMITS_LIMITS_LOOPS_H
 
 #include "bench/limits/limits.h"
 #include "kernels/vec/vec_base.h"

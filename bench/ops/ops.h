@@ -6,8 +6,8 @@
  * verified, and counted as work. An *op* is a word of --op: a task and the variants that can do it.
  * fused and chain are two ops of one task, so that they run on the same buffers, interleaved. A
  * *variant* is a row of the registry, or a chain of rows. */
-#ifndef SATTN_BENCH_OPS_H
-#define SATTN_BENCH_OPS_H
+#ifndef SATTN_BENCH_OPS_OPS_H
+#define SATTN_BENCH_OPS_OPS_H
 
 #include "bench/limits/limits.h"
 #include "bench/verify/compare.h"

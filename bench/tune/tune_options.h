@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * tune_options.h: the options of `simdattn tune`. */
-#ifndef SATTN_BENCH_TUNE_OPTIONS_H
-#define SATTN_BENCH_TUNE_OPTIONS_H
+#ifndef SATTN_BENCH_TUNE_TUNE_OPTIONS_H
+#define SATTN_BENCH_TUNE_TUNE_OPTIONS_H
 
 #include "bench/bench/bench_threads.h"
 #include "bench/names.h"
