@@ -98,6 +98,12 @@ sattn_defect(exp_low_part_dropped KERNELS ${prefill} FILE kernels/vec/exp_poly.h
 
 # ---- fused_prefill.h
 set(blocks KERNELS ${prefill} FILE kernels/fused/fused_prefill.h)
+sattn_defect(strip_without_keys_not_written ${blocks} GROUP causal
+  FROM [[        fused_prefill_finish(a, st);
+        return;]]
+  TO [[        return;]])
+sattn_defect(strip_with_one_key_taken_for_none ${blocks} GROUP causal
+  FROM [[if (strip->key_begin_min >= end)]] TO [[if (strip->key_begin_min + 1 >= end)]])
 
 sattn_defect(maximum_before_mask ${blocks} GROUP hidden-garbage
   FROM [[capped || sloped || masked;]] TO [[capped || sloped;]])
