@@ -21,8 +21,10 @@ SATTN_INLINE void linear_finish_row(float *restrict y, const float *restrict sum
                                     const float *restrict bias, bool adds, int64_t n)
 {
     if (bias && adds)
-        for (int64_t o = 0; o < n; ++o)
-            y[o] += sums[o] + bias[o];
+        for (int64_t o = 0; o < n; ++o) {
+            const float sum = sums[o] + bias[o]; /* rounded, where FLT_EVAL_METHOD is not 0 too */
+            y[o] += sum;
+        }
     else if (bias)
         for (int64_t o = 0; o < n; ++o)
             y[o] = sums[o] + bias[o];

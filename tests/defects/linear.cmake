@@ -25,9 +25,9 @@ set(finish KERNELS ${scalar} ${decode} FILE kernels/linear/linear_finish.h)
 sattn_defect(bias_of_the_first_output ${finish} GROUP ranges
   FROM [[a->bias + done->o : NULL;]] TO [[a->bias : NULL;]])
 sattn_defect(bias_dropped_where_it_adds ${finish} GROUP bias-and-sum
-  FROM [[y[o] += sums[o] + bias[o];]] TO [[y[o] += sums[o] + 0 * bias[o];]])
+  FROM [[sums[o] + bias[o]; /* rounded]] TO [[sums[o] + 0 * bias[o]; /* rounded]])
 sattn_defect(bias_added_to_y_first ${finish} GROUP bias-and-sum
-  FROM [[y[o] += sums[o] + bias[o];]] TO [[y[o] = (y[o] + bias[o]) + sums[o];]])
+  FROM [[y[o] += sum;]] TO [[y[o] = (y[o] + bias[o]) + sums[o];]])
 sattn_defect(y_overwritten ${finish} GROUP bias-and-sum
   FROM [[else if (adds)]] TO [[else if (adds && n > 1000)]])
 sattn_defect(y_read_where_it_need_not ${finish} GROUP rows
