@@ -74,14 +74,14 @@ typedef struct sattn_shape {
     int64_t window;       /* 0: off; else keys that a query sees, its own and those before it */
     double scale;         /* 0: 1/sqrt(d) */
     double softcap;       /* 0: off */
+    int64_t n_heads;      /* that a self-attention layer cuts its features into */
     sattn_shape_mask mask;
+    sattn_shape_kind kind;
     bool causal;
     bool has_alibi;      /* slopes 2^(-8 (h + 1) / n_q_heads) */
     bool has_sinks;      /* one per query head */
     bool is_interleaved; /* tensors are [batch, rows, heads, features], not heads before rows */
     bool is_packed;      /* a map's weights are packed */
-    int64_t n_heads;     /* that a self-attention layer cuts its features into */
-    sattn_shape_kind kind;
 } sattn_shape;
 
 const sattn_shape *sattn_shapes(size_t *count);

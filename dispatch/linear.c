@@ -242,7 +242,7 @@ sattn_status sattn_linear(const sattn_linear_weights *weights, const sattn_linea
 sattn_status sattn_linear_workspace_size(const sattn_linear_weights *weights, int64_t n_rows,
                                          const sattn_options *options, size_t *size)
 {
-    sattn_linear_plan plan;
+    sattn_linear_plan plan = {.n_rows = 0};
     sattn_status status = sattn_size_begin(size);
     if (status == SATTN_OK)
         status = sattn_linear_plan_alone(&plan, weights, n_rows, options);

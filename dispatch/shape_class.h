@@ -22,7 +22,7 @@ typedef enum sattn_mask_class {
  * a linear call, rows are those of X, keys its outputs and d its inputs. */
 typedef struct sattn_shape_class {
     sattn_call call;
-    sattn_phase phase; /* by rows (sattn_phase_of), packed rows earlier; 0 of arrays */
+    sattn_phase phase; /* by rows (sattn_phase_of), of packed weights earlier; 0 of arrays */
     int rows_log2;     /* ceil(log2(n_group * n_q)) */
     int keys_log2;     /* ceil(log2(n_k)) */
     int d_log2;        /* ceil(log2(d)), and of d_v */

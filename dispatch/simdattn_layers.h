@@ -158,8 +158,8 @@ SATTN_API void sattn_decoder_destroy(sattn_decoder *decoder);
 /* Bytes of workspace that any of the calls below needs. */
 SATTN_API size_t sattn_decoder_workspace_size(const sattn_decoder *decoder);
 
-/* The kernels that they run, as a comma list, each once: those of prepare, then those of a step, in
- * their order, then what start has beside them. */
+/* The kernels that the calls below run, as a comma list, each once: those of prepare, then those of
+ * a step, in their order, then what start has beside them. The decoder's, until it is destroyed. */
 SATTN_API const char *sattn_decoder_kernels(const sattn_decoder *decoder);
 
 /* What is decoded. */

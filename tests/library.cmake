@@ -172,7 +172,7 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND NOT SATTN_TEST_LAUNCHER)
   set_tests_properties(processes PROPERTIES LABELS library TIMEOUT 300)
 endif()
 
-# ---- one file and one row make a variant
+# ---- one file and one row make a variant, and its tests see what is wrong with it
 if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING AND SATTN_DEFECTS AND NOT SATTN_SANITIZE AND CMAKE_CXX_COMPILER)
   add_test(NAME variant COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR}
            -DWORK=${CMAKE_CURRENT_BINARY_DIR}/variant -DGENERATOR=${CMAKE_GENERATOR}

@@ -180,7 +180,8 @@ static size_t special_values(sattn_op op, special list[32])
     } of[SATTN_OP_COUNT] = {[SATTN_OP_exp] = {of_exp, COUNT(of_exp)},
                             [SATTN_OP_tanh] = {of_tanh, COUNT(of_tanh)},
                             [SATTN_OP_sigmoid] = {of_sigmoid, COUNT(of_sigmoid)}};
-    memcpy(list, of[op].values, of[op].n * sizeof list[0]);
+    if (of[op].values)
+        memcpy(list, of[op].values, of[op].n * sizeof list[0]);
     return of[op].n;
 }
 

@@ -172,20 +172,19 @@ static void test_arm_machines(void **state)
     const uint64_t sve = 1u << 22, crc = 1u << 7;
     const struct {
         const char *what;
-        sattn_arch arch;
-        bool tells;
         uint64_t hwcap;
-        bool neon;
+        sattn_arch arch;
+        bool tells, neon;
     } rows[] = {
-        {"a Cortex-A53: no half precision", SATTN_ARCH_AARCH64, true, fp | asimd | aes | crc, true},
-        {"a Neoverse N1", SATTN_ARCH_AARCH64, true, fp | asimd | aes | crc | half, true},
-        {"SVE reported", SATTN_ARCH_AARCH64, true, fp | asimd | sve, true},
-        {"SVE reported, and no NEON", SATTN_ARCH_AARCH64, true, fp | sve, false},
-        {"floats without NEON", SATTN_ARCH_AARCH64, true, fp, false},
-        {"NEON without floats", SATTN_ARCH_AARCH64, true, asimd, false},
-        {"nothing reported", SATTN_ARCH_AARCH64, true, 0, false},
-        {"the system does not tell", SATTN_ARCH_AARCH64, false, ~(uint64_t)0, false},
-        {"another architecture", SATTN_ARCH_OTHER, true, ~(uint64_t)0, false},
+        {"a Cortex-A53: no half precision", fp | asimd | aes | crc, SATTN_ARCH_AARCH64, true, true},
+        {"a Neoverse N1", fp | asimd | aes | crc | half, SATTN_ARCH_AARCH64, true, true},
+        {"SVE reported", fp | asimd | sve, SATTN_ARCH_AARCH64, true, true},
+        {"SVE reported, and no NEON", fp | sve, SATTN_ARCH_AARCH64, true, false},
+        {"floats without NEON", fp, SATTN_ARCH_AARCH64, true, false},
+        {"NEON without floats", asimd, SATTN_ARCH_AARCH64, true, false},
+        {"nothing reported", 0, SATTN_ARCH_AARCH64, true, false},
+        {"the system does not tell", ~(uint64_t)0, SATTN_ARCH_AARCH64, false, false},
+        {"another architecture", ~(uint64_t)0, SATTN_ARCH_OTHER, true, false},
     };
     const sattn_cpu_reader reader = {cpuid_never_asked, xgetbv_never_asked, hwcap_of_machine};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {

@@ -20,9 +20,9 @@ enum { FLOATS = 256, PACK_BYTES = 1 << 14 };
 
 /* One legal call of each kind; w, u, x, h, y and k are for whatever it needs. */
 typedef struct call {
+    _Alignas(64) unsigned char packed[PACK_BYTES];
     float x[FLOATS], h[FLOATS], y[FLOATS], w[FLOATS], u[FLOATS], k[FLOATS], bias[FLOATS];
     int64_t n_k_valid[BATCH];
-    _Alignas(64) unsigned char packed[PACK_BYTES];
     sattn_alignment_args alignment;
     sattn_linear_weights weights;
     sattn_linear_rows rows;

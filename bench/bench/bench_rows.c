@@ -7,6 +7,7 @@
 #include "bench/info/info.h"
 #include "bench/verbs.h"
 #include "dispatch/choose.h"
+#include "dispatch/shape_class.h"
 #include "dispatch/share.h"
 
 #include <stdio.h>
@@ -46,19 +47,26 @@ sattn_phase sattn_bench_phase(const sattn_shape *shape)
     return sattn_phase_of(shape->n_q_heads / shape->n_kv_heads, shape->n_q);
 }
 
-/* Of whole attentions the phase depends on the prefill kernel of the variant's level. */
-static bool is_ranked(const sattn_bench_job *job, const sattn_variant *variant)
+/* That the dispatcher ranks kernels by: of a map also by whether its weights are packed, of whole
+ * attentions by the prefill kernel of the variant's level. */
+static sattn_phase ranked_by(const sattn_bench_job *job, const sattn_variant *variant)
 {
     const sattn_shape *const shape = job->shape;
     const sattn_options options = {.isa = sattn_variant_isa(variant)};
-    unsigned phase = (unsigned)job->phase;
     sattn_overrides overrides;
+    if (shape->kind == SATTN_SHAPE_MAP)
+        return sattn_class_of_linear(shape->n_q, shape->n_k, shape->d, shape->is_packed, 1).phase;
     if (strcmp(variant->op->name, sattn_op_name(SATTN_OP_fused)) == 0 &&
         sattn_overrides_get(&options, &overrides) == SATTN_OK)
-        phase = (unsigned)sattn_fused_phase(shape->n_q_heads / shape->n_kv_heads, shape->n_q,
-                                            sattn_prefill_tile_rows(&overrides),
-                                            shape->d < shape->d_v ? shape->d : shape->d_v);
-    return (variant->phases & phase) != 0;
+        return sattn_fused_phase(shape->n_q_heads / shape->n_kv_heads, shape->n_q,
+                                 sattn_prefill_tile_rows(&overrides),
+                                 shape->d < shape->d_v ? shape->d : shape->d_v);
+    return job->phase;
+}
+
+static bool is_ranked(const sattn_bench_job *job, const sattn_variant *variant)
+{
+    return (variant->phases & (unsigned)ranked_by(job, variant)) != 0;
 }
 
 static bool variant_wanted(const sattn_bench_options *options, const sattn_bench_job *job,

@@ -56,10 +56,10 @@ const sattn_check_shape *sattn_check_shapes(size_t *count);
 
 /* Of additive, linear and gru. */
 typedef struct sattn_check_layer {
-    char name[32]; /* align-2x37-d64, map-5x47-130-packed, gates-3x512 */
-    sattn_op op;
+    char name[32];                /* align-2x37-d64, map-5x47-130-packed, gates-3x512 */
     int64_t n_rows, n_columns, d; /* queries, keys, features; rows, outputs, inputs; rows, units */
-    bool is_packed;               /* the weights of a linear map */
+    sattn_op op;
+    bool is_packed; /* the weights of a linear map */
 } sattn_check_layer;
 
 const sattn_check_layer *sattn_check_layers(size_t *count);

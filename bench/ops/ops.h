@@ -55,14 +55,14 @@ typedef struct sattn_variant {
     const struct sattn_bench_op *op;
     sattn_features needs;
     sattn_row_kind kind;
-    unsigned phases;                         /* in which it is ranked */
-    int tile_rows;                           /* query rows of its tiles, 0 if unknown */
+    unsigned phases; /* in which it is ranked */
+    int tile_rows;   /* query rows of its tiles, 0 if unknown */
+    sattn_way way;
     const sattn_verify_selection *selection; /* of rows that are verified; NULL: that of `bench` */
     /* As sattn_options takes them; "" or NULL: not given. The chain of a level, like a level's
      * variant, is whatever the dispatcher makes of `isa`. */
     char kernels[160];
     const char *isa, *plan;
-    sattn_way way;
     const char *part;       /* of a decoder's step, or NULL */
     int part_number;        /* sattn_decoder_part */
     sattn_align_kind align; /* of a general attention layer */

@@ -165,7 +165,8 @@ static sattn_status verify(const sattn_attention_args *args, const sattn_variant
         parts.made[made] = memory + made * n;
     const sattn_status status = run_parts(&parts, variant, why);
     result->n_scanned += n;
-    if (status == SATTN_OK && memcmp(parts.made[MAPS], args->o.data, (size_t)n * sizeof *memory)) {
+    if (status == SATTN_OK &&
+        memcmp(parts.made[MAPS], args->o.data, (size_t)n * sizeof *memory) != 0) {
         ++result->n_failed;
         result->failed_why = "the layer is not the bits of its parts";
     }

@@ -25,8 +25,8 @@ typedef struct sattn_regret_row {
     const char *source; /* what the profile has for the class, in a few words */
     sattn_recipe best;
     sattn_regret with, without; /* profile */
-    int rounds;
     size_t turn; /* counted from 1; 0: the time was spent, or the run interrupted, before it */
+    int rounds;
     bool is_tainted;
     bool is_decided; /* its race came to an end, or to rounds enough to tell what is faster */
     char error[256]; /* what is wrong or refused, or "" */

@@ -52,10 +52,9 @@ void sattn_regret_take_race(sattn_regret_row *row, const sattn_tune_field *field
 {
     const sattn_race_lane *best = &race->lanes[race->winner];
     for (size_t c = 0; c < field->count; ++c) {
-        const sattn_race_lane *const lane = lane_of[c] < 0 ? NULL : &race->lanes[lane_of[c]];
-        if (!lane || !(lane->behind.median <= best->behind.median))
+        if (lane_of[c] < 0 || !(race->lanes[lane_of[c]].behind.median <= best->behind.median))
             continue;
-        best = lane;
+        best = &race->lanes[lane_of[c]];
         row->best = field->list[c].recipe;
     }
     row->with = regret_of(&field->list[chosen].recipe, &race->lanes[lane_of[chosen]], best, race);

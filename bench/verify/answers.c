@@ -52,6 +52,8 @@ void sattn_answers_keep(sattn_verify_answers *answers, const sattn_bound_params 
                         sattn_verify_place at, const sattn_verify_answer *answer, int64_t d_v)
 {
     const size_t n = (size_t)d_v;
+    if (n == 0)
+        return;
     if (!is_finite(answer->row->o, d_v) || n > SIZE_MAX / sizeof(double) / 4 || !has_room(answers))
         return;
     double *const memory = malloc(3 * n * sizeof(double));

@@ -311,7 +311,7 @@ double sattn_bound_row(const sattn_ref_row_args *args, const sattn_ref_row_resul
                        const sattn_bound_params *params, double *bound)
 {
     const double u = SATTN_UNIT_ROUNDOFF;
-    bound_key *const keys = malloc(((size_t)(args->key_end - args->key_begin) + 1) * sizeof *keys);
+    bound_key *const keys = calloc((size_t)(args->key_end - args->key_begin) + 1, sizeof *keys);
     if (!keys) { /* no error is below NaN */
         for (int64_t y = 0; y < args->d_v; ++y)
             bound[y] = NAN;

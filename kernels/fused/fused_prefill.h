@@ -252,7 +252,7 @@ static inline void fused_prefill_strip(const sattn_fused_args *a, const fused_pr
     const fused_ranges ranges = fused_strip_ranges(strip, ops->lanes);
     const int64_t end = strip->key_end_max;
     fused_prefill_start(ops, st);
-    if (strip->key_begin_min >= end) { /* no row sees a key: the first ones of more than keys */
+    if (strip->key_begin_min >= end) { /* no row sees a key: queries are more than keys, say */
         fused_prefill_finish(a, st);
         return;
     }

@@ -41,6 +41,9 @@ sattn_dispatch_defect(pack_in_one_block FILE dispatch/linear_pack.c ${values}
   TO [[pack_block(weights, kernel, b * tile_keys, to + b * block * (b < 1));]])
 sattn_dispatch_defect(packed_weights_not_told FILE dispatch/candidates.c ${calls}
   FROM [[else if (r->packed_for &&]] TO [[else if (r->packed_for && r->is_open &&]])
+sattn_dispatch_defect(packed_rows_longer_few FILE dispatch/shape_class.h SOURCE dispatch/shape_class.c
+  COMMAND test_selection
+  FROM [[return is_packed ? 4 : SATTN_FEW_ROWS;]] TO [[return is_packed ? 5 : SATTN_FEW_ROWS;]])
 sattn_dispatch_defect(class_without_packing FILE dispatch/shape_class.c COMMAND test_selection
   FROM [[    key = key << 1 | (uint64_t)c->is_packed;]] TO [[]])
 

@@ -70,6 +70,8 @@ sattn_dispatch_defect(tune_one_shape_decides FILE bench/tune/tune_confirm.c COMM
   FROM [[which < SATTN_TUNE_INSIDE; ++which]] TO [[which < 0; ++which]])
 sattn_dispatch_defect(tune_kept_as_in_a_tie FILE bench/tune/tune_confirm.c COMMAND test_tune
   FROM [[keep_default(&inside, SATTN_KEPT_SLOWER_ELSEWHERE,]] TO [[keep_default(&inside, SATTN_KEPT_IN_A_TIE,]])
+sattn_dispatch_defect(tune_corners_of_packed_rows_as_of_others FILE bench/tune/tune_corners.c COMMAND test_tune
+  FROM [[sattn_few_rows_of(c->is_packed) / n_group;]] TO [[SATTN_FEW_ROWS / n_group;]])
 sattn_dispatch_defect(tune_even_corners FILE bench/tune/tune_corners.c COMMAND test_tune
   FROM [[((int64_t)1 << log2) - 1;]] TO [[((int64_t)1 << log2);]])
 sattn_dispatch_defect(tune_unfinished_replaces_finished FILE bench/tune/tune_store.c COMMAND test_tune_store

@@ -90,6 +90,8 @@ int main(int argc, char **argv)
     const int64_t n_inputs = data && starts ? find_inputs(data, size, starts) : -1;
     if (n_inputs <= 0) {
         fprintf(stderr, "%s: expected inputs of the fuzzer\n", argv[1]);
+        free(starts);
+        free(data);
         return 2;
     }
     for (int64_t i = 0; i < wanted; ++i) {

@@ -111,9 +111,6 @@ static test_operand map_pages(size_t n_bytes, size_t before, size_t behind)
     operand.pages = (unsigned char *)operand.map + before;
     if (mprotect(operand.pages, n_bytes, PROT_READ | PROT_WRITE) != 0)
         stop("mprotect");
-    operand.before = malloc(n_bytes);
-    if (!operand.before)
-        stop("malloc");
     return operand;
 }
 
@@ -132,6 +129,10 @@ static test_operand make(const test_extents *extents, const test_extents *presen
     test_operand operand = take_kept(n_pages * page, guard, guard_end);
     if (!operand.map)
         operand = map_pages(n_pages * page, guard, guard_end);
+    if (!operand.before)
+        operand.before = malloc(operand.n_bytes);
+    if (!operand.before)
+        stop("malloc");
     operand.extents = *extents;
     unsigned char *const first = placement == TEST_START_FLUSH
                                      ? operand.pages + distance

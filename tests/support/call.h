@@ -81,25 +81,21 @@ typedef enum call_poison {
 /* Zero is the plain case but for the extents. */
 typedef struct call_shape {
     int64_t batch, n_q_heads, n_kv_heads, n_q, n_k, d, d_v;
+    int64_t window_left, window_right;
     call_layout layout;
-    bool in_place; /* o is q; d == d_v */
     call_scale scale;
     float softcap;
     call_mask mask;
     unsigned mask_axes; /* bit per axis (1: batch .. 8: keys): full, else broadcast */
-    bool mask_gaps;
-    bool alibi;
     call_sinks sinks;
-    bool causal;
     call_offset offset;
-    bool has_window;
-    int64_t window_left, window_right;
     call_valid valid;
-    bool lse, scores;
     sattn_scores_stage stage;
     call_data data;
     call_poison poison;
     test_placement placement;
+    bool in_place; /* o is q; d == d_v */
+    bool mask_gaps, alibi, causal, has_window, lse, scores;
 } call_shape;
 
 enum { CALL_Q, CALL_K, CALL_V, CALL_O, CALL_MASK, CALL_LSE, CALL_SCORES, CALL_OPERANDS };
