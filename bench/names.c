@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * names.c: comma lists (names.h). */
+ * names.c: names of tables, one or a comma list (names.h). */
 #include "bench/names.h"
 
 #include "bench/suggest.h"
+#include "dispatch/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,29 @@ static bool is_among(const char *word, const char *const *names, size_t count)
         if (strcmp(word, names[n]) == 0)
             return true;
     return false;
+}
+
+bool sattn_name_is_known(const char *name, const char *const *known, size_t n_known, char *error,
+                         size_t error_size)
+{
+    if (is_among(name, known, n_known))
+        return true;
+    char nearest[512];
+    sattn_suggest(name, known, n_known, nearest, sizeof nearest);
+    snprintf(error, error_size, "there is no '%s'%s", name, nearest);
+    return false;
+}
+
+const char *sattn_known_isa(size_t at)
+{
+    size_t count;
+    const sattn_isa *const isas = sattn_isas(&count);
+    return at < count ? isas[at].name : NULL;
+}
+
+const char *sattn_known_op(size_t at)
+{
+    return at < SATTN_OP_COUNT ? sattn_op_name((sattn_op)at) : NULL;
 }
 
 bool sattn_name_list_set(sattn_name_list *list, const char *value, const char *const *known,
@@ -33,12 +57,8 @@ bool sattn_name_list_set(sattn_name_list *list, const char *value, const char *c
         char *const comma = strchr(at, ',');
         if (comma)
             *comma = '\0';
-        if (!is_among(at, known, n_known)) {
-            char nearest[512];
-            sattn_suggest(at, known, n_known, nearest, sizeof nearest);
-            snprintf(error, error_size, "there is no '%s'%s", at, nearest);
+        if (!sattn_name_is_known(at, known, n_known, error, error_size))
             return false;
-        }
         list->names[list->count++] = at;
         at = comma ? comma + 1 : NULL;
     }

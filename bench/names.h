@@ -19,6 +19,14 @@ bool sattn_name_list_set(sattn_name_list *list, const char *value, const char *c
                          size_t n_known, char *error, size_t error_size);
 void sattn_name_list_free(sattn_name_list *list);
 
+/* Whether the table has the name; if not, `error` says so, with the nearest ones. */
+bool sattn_name_is_known(const char *name, const char *const *known, size_t n_known, char *error,
+                         size_t error_size);
+
+/* A table as a function: its name number `at`; NULL: no more. */
+typedef const char *sattn_known_name_fn(size_t at);
+sattn_known_name_fn sattn_known_isa, sattn_known_op;
+
 bool sattn_name_list_has(const sattn_name_list *list, const char *name);
 /* Whether the list lets the name through: it has it, or was not given. */
 bool sattn_name_list_wants(const sattn_name_list *list, const char *name);
