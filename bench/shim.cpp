@@ -75,14 +75,14 @@ extern "C" void sattn_shim_add_context(const char *key, const char *value)
     benchmark::AddCustomContext(key, value);
 }
 
-extern "C" void sattn_shim_initialize(int *argc, char **argv)
+extern "C" void sattn_shim_initialize(int *argc, const char **argv)
 {
-    benchmark::Initialize(argc, argv);
+    benchmark::Initialize(argc, const_cast<char **>(argv));
 }
 
-extern "C" bool sattn_shim_report_unrecognized(int argc, char **argv)
+extern "C" bool sattn_shim_report_unrecognized(int argc, const char **argv)
 {
-    return benchmark::ReportUnrecognizedArguments(argc, argv);
+    return benchmark::ReportUnrecognizedArguments(argc, const_cast<char **>(argv));
 }
 
 extern "C" void sattn_shim_run(bool display)

@@ -28,9 +28,9 @@ extern "C" {
 typedef struct sattn_shim_state sattn_shim_state;
 typedef void sattn_shim_fn(sattn_shim_state *state, void *arg);
 
-void sattn_shim_initialize(int *argc, char **argv);
+void sattn_shim_initialize(int *argc, const char **argv);
 /* Prints what is left in argv to stderr; true if there is anything. */
-bool sattn_shim_report_unrecognized(int argc, char **argv);
+bool sattn_shim_report_unrecognized(int argc, const char **argv);
 
 /* Registers a benchmark of one iteration, whose time is what sattn_shim_set_iteration_time says.
  * `arg` must live until sattn_shim_run returns. */

@@ -24,9 +24,9 @@ static void test_counts(void **state)
     const int cpus = sattn_affinity_count(1);
     sattn_thread_counts counts;
     char text[160];
-    assert_true(sattn_thread_counts_parse(&counts, "1", text, sizeof text));
+    assert_true(sattn_thread_counts_set(&counts, "1", text, sizeof text));
     assert_true(counts.n == 1 && counts.of[0] == 1 && sattn_thread_counts_most(&counts) == 1);
-    const bool two = sattn_thread_counts_parse(&counts, "2,1", text, sizeof text);
+    const bool two = sattn_thread_counts_set(&counts, "2,1", text, sizeof text);
     assert_int_equal(two, sattn_team_is_built() && cpus >= 2);
     assert_int_equal(two, sattn_threads_usable(2, text, sizeof text));
     assert_true(counts.n == 2 && counts.of[0] == 2 && counts.of[1] == 1);
@@ -34,7 +34,7 @@ static void test_counts(void **state)
                                         "1,1", "two", "2x",       "257", "99999999999999", ",1",
                                         "1,0", "1;2", "1,2,3,4,5"};
     for (size_t w = 0; w < sizeof wrong / sizeof wrong[0]; ++w) {
-        assert_false(sattn_thread_counts_parse(&counts, wrong[w], text, sizeof text));
+        assert_false(sattn_thread_counts_set(&counts, wrong[w], text, sizeof text));
         assert_non_null(strstr(text, "expected"));
     }
 }
@@ -49,7 +49,7 @@ static void test_too_many(void **state)
     if (cpus + 1 > SATTN_CREW_MOST)
         skip();
     snprintf(value, sizeof value, "1,%d", cpus + 1);
-    assert_false(sattn_thread_counts_parse(&counts, value, text, sizeof text));
+    assert_false(sattn_thread_counts_set(&counts, value, text, sizeof text));
     if (!sattn_team_is_built()) {
         assert_non_null(strstr(text, "OpenMP"));
         return;

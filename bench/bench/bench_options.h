@@ -28,7 +28,7 @@ typedef struct sattn_bench_options {
     bool google_display; /* its own output instead of the table */
     const char *google_out;
     int google_argc;
-    char **google_argv; /* the rest, to be handed over; [0] is the program */
+    const char **google_argv; /* the rest, to be handed over; [0] is the program */
 } sattn_bench_options;
 
 /* False: wrong usage or no memory; a sentence about it has gone to stderr. To be freed either way.

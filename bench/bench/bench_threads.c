@@ -45,26 +45,23 @@ bool sattn_threads_usable(int count, char *why, size_t why_size)
     return false;
 }
 
-bool sattn_thread_counts_parse(sattn_thread_counts *counts, const char *value, char *error,
-                               size_t error_size)
+bool sattn_thread_counts_set(void *into, const char *value, char *error, size_t error_size)
 {
+    sattn_thread_counts *const counts = into;
     char *end = NULL;
     counts->n = 0;
     for (const char *at = value; !end || *end; at = end + 1) {
         const long count = strtol(at, &end, 10);
         if (end == at || (*end && *end != ',') || count < 1 || count > SATTN_CREW_MOST ||
             has_count(counts, count) || counts->n == SATTN_THREAD_COUNTS_MOST) {
-            snprintf(error, error_size, ", expected up to %d different numbers from 1 to %d",
-                     SATTN_THREAD_COUNTS_MOST, SATTN_CREW_MOST);
+            snprintf(error, error_size,
+                     "expected up to %d different numbers from 1 to %d, not '%s'",
+                     SATTN_THREAD_COUNTS_MOST, SATTN_CREW_MOST, value);
             return false;
         }
         counts->of[counts->n++] = (int)count;
     }
-    char why[96];
-    if (sattn_threads_usable(sattn_thread_counts_most(counts), why, sizeof why))
-        return true;
-    snprintf(error, error_size, ", but %s", why);
-    return false;
+    return sattn_threads_usable(sattn_thread_counts_most(counts), error, error_size);
 }
 
 void sattn_thread_counts_print(const sattn_thread_counts *counts, char *text, size_t size)

@@ -14,10 +14,9 @@ typedef struct sattn_thread_counts {
     int n;
 } sattn_thread_counts;
 
-/* From a comma list. False: no such list, or more threads than this build or this process can use;
- * then `error` goes on where a sentence has named the option and its value. */
-bool sattn_thread_counts_parse(sattn_thread_counts *counts, const char *value, char *error,
-                               size_t error_size);
+/* Into a sattn_thread_counts, from a comma list (a sattn_option_fn). False: no such list, or more
+ * threads than this build or this process can use; `error` says it. */
+bool sattn_thread_counts_set(void *into, const char *value, char *error, size_t error_size);
 
 /* Adds a number, unless it is there. */
 void sattn_thread_counts_add(sattn_thread_counts *counts, int count);

@@ -2,10 +2,9 @@
  *
  * check_options.c: reads the command line of `simdattn check`. */
 #include "bench/check/check.h"
-#include "bench/suggest.h"
+#include "bench/options.h"
 #include "bench/verify/real.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,193 +75,77 @@ void sattn_check_help(void)
         printf("%s%s", layers[s].name, s + 1 == count ? "\n" : s % 6 == 5 ? "\n" : " ");
 }
 
-static bool complain(const char *option, const char *text)
+static const char *known_op(size_t at)
 {
-    fprintf(stderr, "simdattn check: %s: %s\n", option, text);
-    return false;
+    return at == SATTN_OP_COUNT ? "chain" : sattn_known_op(at);
 }
 
-enum { NAMES_MAX = 512 };
-
-typedef struct known_names {
-    const char *names[NAMES_MAX];
-    size_t count;
-} known_names;
-
-static void know(known_names *known, const char *name)
+static const char *known_shape(size_t at)
 {
-    if (known->count < NAMES_MAX)
-        known->names[known->count++] = name;
+    size_t n_shapes, n_lengths, n_layers;
+    const sattn_check_shape *const shapes = sattn_check_shapes(&n_shapes);
+    const sattn_check_length *const lengths = sattn_check_lengths(&n_lengths);
+    const sattn_check_layer *const layers = sattn_check_layers(&n_layers);
+    if (at < n_shapes)
+        return shapes[at].name;
+    at -= n_shapes;
+    if (at < n_lengths)
+        return lengths[at].name;
+    at -= n_lengths;
+    return at < n_layers ? layers[at].name : NULL;
 }
 
-static void know_ops(known_names *known)
+static const char *known_data(size_t at)
 {
-    for (int op = 0; op < SATTN_OP_COUNT; ++op)
-        know(known, sattn_op_name((sattn_op)op));
-    know(known, "chain");
-}
-
-static void know_isas(known_names *known)
-{
-    size_t count;
-    const sattn_isa *const isas = sattn_isas(&count);
-    for (size_t i = 0; i < count; ++i)
-        know(known, isas[i].name);
-}
-
-static void know_shapes(known_names *known)
-{
-    size_t count;
-    const sattn_check_shape *const shapes = sattn_check_shapes(&count);
-    for (size_t s = 0; s < count; ++s)
-        know(known, shapes[s].name);
-    const sattn_check_length *const lengths = sattn_check_lengths(&count);
-    for (size_t s = 0; s < count; ++s)
-        know(known, lengths[s].name);
-    const sattn_check_layer *const layers = sattn_check_layers(&count);
-    for (size_t s = 0; s < count; ++s)
-        know(known, layers[s].name);
-}
-
-static void know_data(known_names *known)
-{
-    for (int kind = 0; kind < SATTN_INPUT_KINDS; ++kind)
-        know(known, sattn_input_name((sattn_input_kind)kind));
-    know(known, SATTN_CHECK_REAL_DATA);
-    size_t count;
-    const sattn_check_range *const ranges = sattn_check_ranges(&count);
-    for (size_t r = 0; r < count; ++r)
-        know(known, ranges[r].name);
-}
-
-static bool set_names(sattn_name_list *list, void (*know_all)(known_names *), const char *option,
-                      const char *value)
-{
-    known_names known = {.count = 0};
-    char error[640];
-    know_all(&known);
-    return sattn_name_list_set(list, value, known.names, known.count, error, sizeof error) ||
-           complain(option, error);
+    size_t n_ranges;
+    const sattn_check_range *const ranges = sattn_check_ranges(&n_ranges);
+    if (at < SATTN_INPUT_KINDS)
+        return sattn_input_name((sattn_input_kind)at);
+    at -= SATTN_INPUT_KINDS;
+    return at < n_ranges ? ranges[at].name : at == n_ranges ? SATTN_CHECK_REAL_DATA : NULL;
 }
 
 /* Kernels are the registry's and the chains of this build. */
-static bool set_kernels(sattn_check_options *options, const char *value)
+static bool set_kernels(void *into, const char *value, char *error, size_t error_size)
 {
     sattn_check_run all = {0};
     const sattn_check_options any = {0};
-    char error[640] = "out of memory";
     bool good = sattn_check_variants(&any, 0, &all);
     const char **const names = good ? calloc(all.n_variants + 1, sizeof *names) : NULL;
     for (size_t v = 0; names && v < all.n_variants; ++v)
         names[v] = all.variants[v].kernel;
-    good = names && sattn_name_list_set(&options->kernels, value, names, all.n_variants, error,
-                                        sizeof error);
+    if (!names)
+        snprintf(error, error_size, "out of memory");
+    good = names && sattn_name_list_set(into, value, names, all.n_variants, error, error_size);
     free(names);
     sattn_check_run_free(&all);
-    return good || complain("--kernel", error);
-}
-
-static bool set_seed(sattn_check_options *options, const char *value)
-{
-    char *end;
-    errno = 0;
-    const unsigned long long seed = strtoull(value, &end, 10);
-    if (*value < '0' || *value > '9' || *end || errno || seed > INT64_MAX)
-        return complain("--seed", "expected a number from 0 to 2^63 - 1");
-    options->seed = seed;
-    return true;
-}
-
-static bool set_preset(sattn_check_options *options, const char *value)
-{
-    options->full = strcmp(value, "full") == 0;
-    if (options->full || strcmp(value, "quick") == 0)
-        return true;
-    fprintf(stderr, "simdattn check: --preset: there is no '%s', expected quick or full\n", value);
-    return false;
-}
-
-static bool set_path(const char **path, const char *option, const char *value)
-{
-    *path = value;
-    return *value || complain(option, "expected a path");
-}
-
-static const char *const value_options[] = {
-    "--preset", "--op",      "--isa",  "--kernel",   "--shape",
-    "--data",   "--dataset", "--seed", "--baseline", "--write-baseline"};
-static const char *const flag_options[] = {"--json", "--help"};
-
-enum {
-    N_VALUE_OPTIONS = sizeof value_options / sizeof value_options[0],
-    N_FLAG_OPTIONS = sizeof flag_options / sizeof flag_options[0]
-};
-
-static bool set_value(sattn_check_options *options, int option, const char *value)
-{
-    const char *const name = value_options[option];
-    switch (option) {
-    case 0:
-        return set_preset(options, value);
-    case 1:
-        return set_names(&options->ops, know_ops, name, value);
-    case 2:
-        return set_names(&options->isas, know_isas, name, value);
-    case 3:
-        return set_kernels(options, value);
-    case 4:
-        return set_names(&options->shapes, know_shapes, name, value);
-    case 5:
-        return set_names(&options->data, know_data, name, value);
-    case 6:
-        return set_path(&options->dataset, name, value);
-    case 7:
-        return set_seed(options, value);
-    case 8:
-        return set_path(&options->baseline, name, value);
-    default:
-        return set_path(&options->write_baseline, name, value);
-    }
-}
-
-/* `argv[*at]` is --name=value or --name followed by a value, or a flag. */
-static bool parse_one(int argc, char **argv, int *at, sattn_check_options *options)
-{
-    const char *const word = argv[*at];
-    const size_t length = strcspn(word, "=");
-    const char *names[N_VALUE_OPTIONS + N_FLAG_OPTIONS];
-    for (int o = 0; o < N_VALUE_OPTIONS; ++o) {
-        names[o] = value_options[o];
-        if (strlen(names[o]) != length || strncmp(word, names[o], length) != 0)
-            continue;
-        if (word[length] == '=')
-            return set_value(options, o, word + length + 1);
-        if (*at + 1 == argc)
-            return complain(names[o], "a value must follow");
-        return set_value(options, o, argv[++*at]);
-    }
-    for (int o = 0; o < N_FLAG_OPTIONS; ++o)
-        names[N_VALUE_OPTIONS + o] = flag_options[o];
-    if (strcmp(word, "--json") == 0) {
-        options->json = true;
-    } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        options->help = true;
-    } else {
-        char nearest[512];
-        sattn_suggest(word, names, N_VALUE_OPTIONS + N_FLAG_OPTIONS, nearest, sizeof nearest);
-        fprintf(stderr, "simdattn check: there is no option '%s'%s\n", word, nearest);
-        return false;
-    }
-    return true;
+    return good;
 }
 
 bool sattn_check_options_parse(int argc, char **argv, sattn_check_options *options)
 {
+    static const char *const presets[] = {"quick", "full", NULL};
+    const char *preset = presets[0];
+    const sattn_option known[] = {
+        {"--preset", "quick or full", .text = &preset, .words = presets},
+        {"--op", .names = &options->ops, .known = known_op},
+        {"--isa", .names = &options->isas, .known = sattn_known_isa},
+        {"--kernel", .set = set_kernels, .into = &options->kernels},
+        {"--shape", .names = &options->shapes, .known = known_shape},
+        {"--data", .names = &options->data, .known = known_data},
+        {"--dataset", "a path", .text = &options->dataset},
+        {"--seed", "a number from 0 to 2^63 - 1", .seed = &options->seed, .most = INT64_MAX},
+        {"--baseline", "a path", .text = &options->baseline},
+        {"--write-baseline", "a path", .text = &options->write_baseline},
+        {"--json", .flag = &options->json},
+        {"--help", .flag = &options->help},
+    };
+    const sattn_command_line line = {
+        .verb = "check", .options = known, .n_options = sizeof known / sizeof known[0]};
     *options = (sattn_check_options){.seed = 1, .dataset = sattn_real_default_directory()};
-    for (int at = 0; at < argc; ++at)
-        if (!parse_one(argc, argv, &at, options))
-            return false;
-    return true;
+    const bool good = sattn_options_read(&line, argc, argv);
+    options->full = strcmp(preset, "full") == 0;
+    return good;
 }
 
 void sattn_check_options_free(sattn_check_options *options)

@@ -2,12 +2,10 @@
  *
  * conform_options.c: reads the command line of `simdattn conform`. */
 #include "bench/conform/conform.h"
-#include "bench/suggest.h"
-#include "dispatch/registry.h"
+#include "bench/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char help_text[] =
     "usage: simdattn conform DIR [OPTION...]\n"
@@ -35,111 +33,67 @@ void sattn_conform_help(void)
     fputs(help_text, stdout);
 }
 
-static bool complain(const char *option, const char *text)
-{
-    fprintf(stderr, "simdattn conform: %s: %s\n", option, text);
-    return false;
-}
-
-static bool set_isas(sattn_conform_options *options, const char *value)
-{
-    enum { NAMES_MAX = 64 };
-    const char *names[NAMES_MAX] = {NULL};
-    char error[640];
-    size_t count, n = 0;
-    const sattn_isa *const isas = sattn_isas(&count);
-    for (; n < count && n < NAMES_MAX; ++n)
-        names[n] = isas[n].name;
-    return sattn_name_list_set(&options->isas, value, names, n, error, sizeof error) ||
-           complain("--isa", error);
-}
-
-static bool set_kernels(sattn_conform_options *options, const char *value)
+static bool set_kernels(void *into, const char *value, char *error, size_t error_size)
 {
     const sattn_conform_options any = {0};
     const char *names[SATTN_CONFORM_VARIANTS_MAX] = {NULL};
-    char error[640] = "out of memory";
     sattn_conform_variants *const all = malloc(sizeof *all);
-    bool good = all != NULL;
-    if (good) {
-        sattn_conform_variants_make(&any, 0, all);
-        for (size_t v = 0; v < all->count; ++v)
-            names[v] = all->all[v].name;
-        good =
-            sattn_name_list_set(&options->kernels, value, names, all->count, error, sizeof error);
-    }
-    free(all);
-    return good || complain("--kernel", error);
-}
-
-static bool set_filter(sattn_conform_options *options, const char *value)
-{
-    options->filter = value;
-    return *value || complain("--filter", "expected a text");
-}
-
-static const struct {
-    const char *name;
-    bool (*set)(sattn_conform_options *options, const char *value);
-} value_options[] = {{"--kernel", set_kernels}, {"--isa", set_isas}, {"--filter", set_filter}};
-static const char *const flag_options[] = {"--list", "--json", "--help"};
-
-enum {
-    N_VALUE_OPTIONS = sizeof value_options / sizeof value_options[0],
-    N_FLAG_OPTIONS = sizeof flag_options / sizeof flag_options[0]
-};
-
-/* `argv[*at]` is --name=value, --name followed by a value, a flag, or the directory. */
-static bool parse_one(int argc, char **argv, int *at, sattn_conform_options *options)
-{
-    const char *const word = argv[*at];
-    const size_t length = strcspn(word, "=");
-    bool *const flags[] = {&options->list, &options->json, &options->help};
-    const char *names[N_VALUE_OPTIONS + N_FLAG_OPTIONS];
-    for (int o = 0; o < N_VALUE_OPTIONS; ++o) {
-        names[o] = value_options[o].name;
-        if (strlen(names[o]) != length || strncmp(word, names[o], length) != 0)
-            continue;
-        if (word[length] == '=')
-            return value_options[o].set(options, word + length + 1);
-        if (*at + 1 == argc)
-            return complain(names[o], "a value must follow");
-        return value_options[o].set(options, argv[++*at]);
-    }
-    for (int o = 0; o < N_FLAG_OPTIONS; ++o) {
-        names[N_VALUE_OPTIONS + o] = flag_options[o];
-        if (strcmp(word, flag_options[o]) != 0)
-            continue;
-        *flags[o] = true;
-        return true;
-    }
-    if (strcmp(word, "-h") == 0) {
-        options->help = true;
-        return true;
-    }
-    if (*word == '-') {
-        char nearest[512];
-        sattn_suggest(word, names, N_VALUE_OPTIONS + N_FLAG_OPTIONS, nearest, sizeof nearest);
-        fprintf(stderr, "simdattn conform: there is no option '%s'%s\n", word, nearest);
+    if (!all) {
+        snprintf(error, error_size, "out of memory");
         return false;
     }
-    if (options->directory)
-        return complain(word, "a second directory; expected one");
-    options->directory = word;
-    return *word || complain("DIR", "expected a path");
+    sattn_conform_variants_make(&any, 0, all);
+    for (size_t v = 0; v < all->count; ++v)
+        names[v] = all->all[v].name;
+    const bool good = sattn_name_list_set(into, value, names, all->count, error, error_size);
+    free(all);
+    return good;
+}
+
+/* A word that begins as no option does. */
+static bool set_directory(void *into, const char *word, char *error, size_t error_size)
+{
+    sattn_conform_options *const options = into;
+    if (*word == '-')
+        return false;
+    if (!*word)
+        snprintf(error, error_size, "DIR: expected a path");
+    else if (options->directory)
+        snprintf(error, error_size, "%s: a second directory; expected one", word);
+    else
+        options->directory = word;
+    return options->directory == word;
+}
+
+/* Refuses what does not go together. */
+static bool check(const sattn_conform_options *options)
+{
+    const bool is_wrong_list = options->list && options->json;
+    const bool is_without = !options->directory && !options->help;
+    if (is_wrong_list)
+        fputs("simdattn conform: --list: there is no list in JSON; leave out --json\n", stderr);
+    else if (is_without)
+        fputs("simdattn conform: DIR: which suites? Expected a directory, as tests/data\n", stderr);
+    return !is_wrong_list && !is_without;
 }
 
 bool sattn_conform_options_parse(int argc, char **argv, sattn_conform_options *options)
 {
+    const sattn_option known[] = {
+        {"--kernel", .set = set_kernels, .into = &options->kernels},
+        {"--isa", .names = &options->isas, .known = sattn_known_isa},
+        {"--filter", "a text", .text = &options->filter},
+        {"--list", .flag = &options->list},
+        {"--json", .flag = &options->json},
+        {"--help", .flag = &options->help},
+    };
+    const sattn_command_line line = {.verb = "conform",
+                                     .options = known,
+                                     .n_options = sizeof known / sizeof known[0],
+                                     .other = set_directory,
+                                     .into = options};
     *options = (sattn_conform_options){0};
-    for (int at = 0; at < argc; ++at)
-        if (!parse_one(argc, argv, &at, options))
-            return false;
-    if (options->list && options->json)
-        return complain("--list", "there is no list in JSON; leave out --json");
-    if (!options->directory && !options->help)
-        return complain("DIR", "which suites? Expected a directory, as tests/data");
-    return true;
+    return sattn_options_read(&line, argc, argv) && check(options);
 }
 
 void sattn_conform_options_free(sattn_conform_options *options)

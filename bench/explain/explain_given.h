@@ -33,9 +33,9 @@ typedef struct sattn_explain_given {
 /* Named shapes by number: those of `bench`, then those of `tune --verify`; NULL: no more. */
 const sattn_shape *sattn_explain_shape_at(size_t index);
 
-/* A named shape, or the only one whose name begins so. False: there is none, or several, and a
- * sentence has gone to stderr. */
-bool sattn_explain_find_shape(const char *name, const sattn_shape **shape);
+/* Into a const sattn_shape *: a named shape, or the only one whose name begins so (a
+ * sattn_option_fn). False: there is none, or several; `error` says it. */
+bool sattn_explain_set_shape(void *into, const char *name, char *error, size_t error_size);
 
 /* Makes the shape of the options from what was given: the extents change the named shape, if there
  * is one. False: something is missing or does not go together, and a sentence says what. */

@@ -33,8 +33,9 @@ const sattn_shape *sattn_explain_shape_at(size_t index)
                                       : NULL;
 }
 
-bool sattn_explain_find_shape(const char *name, const sattn_shape **shape)
+bool sattn_explain_set_shape(void *into, const char *name, char *error, size_t error_size)
 {
+    const sattn_shape **const shape = into;
     size_t count = 0, n_begin = 0;
     const sattn_shape *begins = NULL;
     char nearest[512];
@@ -42,8 +43,10 @@ bool sattn_explain_find_shape(const char *name, const sattn_shape **shape)
     while (sattn_explain_shape_at(count))
         ++count;
     const char **const names = calloc(count + 1, sizeof *names);
-    if (!names)
-        return complain("out of memory", "");
+    if (!names) {
+        snprintf(error, error_size, "out of memory");
+        return false;
+    }
     for (size_t s = 0; s < count; ++s) {
         const sattn_shape *const named = sattn_explain_shape_at(s);
         if (strcmp(named->name, name) == 0)
@@ -60,8 +63,8 @@ bool sattn_explain_find_shape(const char *name, const sattn_shape **shape)
     sattn_suggest(name, names, n_begin ? n_begin : count, nearest, sizeof nearest);
     free(names);
     if (!*shape)
-        fprintf(stderr, "simdattn explain: --shape: %s '%s'%s\n",
-                n_begin ? "several names begin with" : "there is no", name, nearest);
+        snprintf(error, error_size, "%s '%s'%s",
+                 n_begin ? "several names begin with" : "there is no", name, nearest);
     return *shape;
 }
 

@@ -3,7 +3,7 @@
  * info.c: the verb `info`: what this CPU and system let kernels use, and which are chosen. */
 #include "bench/info/info.h"
 
-#include "bench/suggest.h"
+#include "bench/options.h"
 #include "bench/verbs.h"
 #include "dispatch/simdattn.h"
 
@@ -120,20 +120,15 @@ static void gather(sattn_info *info)
 
 int sattn_verb_info(int argc, char **argv)
 {
-    static const char *const options[] = {"--json", "--help"};
-    bool json = false;
-    for (int a = 0; a < argc; ++a) {
-        if (strcmp(argv[a], "--json") == 0) {
-            json = true;
-        } else if (strcmp(argv[a], "--help") == 0 || strcmp(argv[a], "-h") == 0) {
-            fputs(help, stdout);
-            return SATTN_EXIT_GOOD;
-        } else {
-            char nearest[128];
-            sattn_suggest(argv[a], options, 2, nearest, sizeof nearest);
-            fprintf(stderr, "simdattn info: there is no option '%s'%s\n", argv[a], nearest);
-            return SATTN_EXIT_USAGE;
-        }
+    bool json = false, is_help = false;
+    const sattn_option known[] = {{"--json", .flag = &json}, {"--help", .flag = &is_help}};
+    const sattn_command_line line = {
+        .verb = "info", .options = known, .n_options = sizeof known / sizeof known[0]};
+    if (!sattn_options_read(&line, argc, argv))
+        return SATTN_EXIT_USAGE;
+    if (is_help) {
+        fputs(help, stdout);
+        return SATTN_EXIT_GOOD;
     }
     sattn_info info;
     gather(&info);
