@@ -39,3 +39,16 @@ sattn_dispatch_defect(window_of_a_thread_that_came_late FILE bench/measure/windo
   FROM [[(done->all_work && ]] TO [[(done->threads > 2 && done->all_work && ]])
 sattn_dispatch_defect(measure_never_stopped FILE bench/measure/rounds.c COMMAND test_measure
   FROM [[options->is_stopped())]] TO [[!options->is_stopped())]])
+
+# ---- the command line
+set(line FILE bench/options.c COMMAND test_options)
+sattn_dispatch_defect(option_by_its_beginning ${line}
+  FROM [[strlen(name) == length && strncmp(word, name, length) == 0]] TO [[strncmp(word, name, length) == 0]])
+sattn_dispatch_defect(option_without_its_most ${line}
+  FROM [[*number >= least && *number <= most;]] TO [[*number >= least;]])
+sattn_dispatch_defect(option_with_a_value_that_nobody_takes ${line}
+  FROM [[if (option->flag && equals)]] TO [[if (option->flag && equals == word)]])
+sattn_dispatch_defect(option_at_the_end_without_its_value ${line}
+  FROM [[if (!equals && *at + 1 == argc)]] TO [[if (!equals && *at == argc)]])
+sattn_dispatch_defect(option_with_an_empty_value ${line}
+  FROM [[: *value != '\0';]] TO [[: true;]])
