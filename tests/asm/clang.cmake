@@ -6,7 +6,7 @@ cmake_minimum_required(VERSION 3.20)
 include(${CMAKE_CURRENT_LIST_DIR}/../command.cmake)
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK} -G ${GENERATOR} -DCMAKE_TOOLCHAIN_FILE=${TOOLCHAIN}
     -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_BUILD_TYPE=Release -DSATTN_BENCH=OFF -DSATTN_TESTS=OFF
-    -DSATTN_SLEEF=OFF -DSATTN_OPENMP=OFF)
+    -DSATTN_SLEEF=OFF -DSATTN_OPENMP=OFF -DSATTN_PROFILES=OFF)
 run(${CMAKE_COMMAND} --build ${WORK} --target sattn_kernels_neon)
 file(GLOB objects ${WORK}/CMakeFiles/sattn_kernels_neon.dir/kernels/*/*.o)
 file(STRINGS ${WORK}/CMakeCache.txt objdump REGEX "^CMAKE_OBJDUMP:")
