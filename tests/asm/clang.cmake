@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The NEON kernels compiled by clang, in a build directory of their own, and the rules on their hot loops.
 #
-#   cmake -DSOURCE=... -DWORK=... -DGENERATOR=... -DTOOLCHAIN=... -DC_COMPILER=clang -DPYTHON=... -P clang.cmake
+#   cmake -DSOURCE=... -DWORK=... -DGENERATOR=... -DTOOLCHAIN=... -DC_COMPILER=clang -DPYTHON=... -DOBJDUMP=... \
+#         -P clang.cmake
 cmake_minimum_required(VERSION 3.20)
 include(${CMAKE_CURRENT_LIST_DIR}/../command.cmake)
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK} -G ${GENERATOR} -DCMAKE_TOOLCHAIN_FILE=${TOOLCHAIN}
@@ -9,9 +10,7 @@ run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK} -G ${GENERATOR} -DCMAKE_TOOLCHAIN_F
     -DSATTN_SLEEF=OFF -DSATTN_OPENMP=OFF -DSATTN_PROFILES=OFF)
 run(${CMAKE_COMMAND} --build ${WORK} --target sattn_kernels_neon)
 file(GLOB objects ${WORK}/CMakeFiles/sattn_kernels_neon.dir/kernels/*/*.o)
-file(STRINGS ${WORK}/CMakeCache.txt objdump REGEX "^CMAKE_OBJDUMP:")
-string(REGEX REPLACE "^[^=]*=" "" objdump "${objdump}")
-execute_process(COMMAND ${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR} scan hot_loops --objdump ${objdump} ${objects}
+execute_process(COMMAND ${PYTHON} -B ${CMAKE_CURRENT_LIST_DIR} scan hot_loops --objdump ${OBJDUMP} ${objects}
                 RESULT_VARIABLE code)
 if(NOT code MATCHES "^(0|77)$") # 77: it has said why it skips
   message(FATAL_ERROR "the rules on hot loops are broken in a build with ${C_COMPILER}")
