@@ -234,9 +234,16 @@ def rows_of(files: list[Path]) -> list[dict[str, Any]]:
     return rows
 
 
+def order(row: dict[str, Any]) -> tuple[bool, int, int, int]:
+    """Sequences before captions, by their states; the widest ISA first."""
+    is_caption = not str(row["simdattn_shape"]).startswith("seq2seq")
+    isa = ("avx512", "avx2", "neon", "scalar").index(str(row["simdattn_isa"]))
+    return is_caption, row["simdattn_n_k"], row["simdattn_d_v"], isa
+
+
 def split(rows: list[dict[str, Any]]) -> str:
     steps = [r for r in rows if "simdattn_part_of_step" not in r]
-    steps.sort(key=lambda r: (r["simdattn_n_k"], r["simdattn_d_v"], str(r["simdattn_isa"])))
+    steps.sort(key=order)
     left, width, step = 190, 520, 26
     parts = []
     for number, (name, colour) in enumerate(PARTS.items()):
