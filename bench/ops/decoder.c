@@ -28,7 +28,7 @@ const char *sattn_decoder_part_name(sattn_decoder_part part)
 static sattn_work work(const sattn_attention_args *args)
 {
     const double d = (double)args->d, n_enc = (double)args->d_v, n_k = (double)args->n_k;
-    const double maps = (SATTN_SHAPE_WORDS + d + 3 * (d + n_enc) + 3 * d) * d;
+    const double maps = ((double)SATTN_SHAPE_WORDS + d + 3 * (d + n_enc) + 3 * d) * d;
     const double states = n_k * n_enc, keys = n_k * d;
     return (sattn_work){.flops = 2 * (maps + states),
                         .bytes = (maps + states + keys) * sizeof(float),
