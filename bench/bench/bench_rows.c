@@ -168,14 +168,8 @@ static bool add_rows(sattn_bench_job *job, const sattn_bench_options *options,
 static bool check_usable(const sattn_bench_options *options, sattn_features usable)
 {
     char why[256];
-    for (size_t i = 0; i < options->isas.count; ++i) {
-        const char *const name = options->isas.names[i];
-        sattn_info_why_level(sattn_isa_by_name(name), usable, why, sizeof why);
-        if (*why) {
-            fprintf(stderr, "simdattn bench: ISA level %s cannot be used here: %s\n", name, why);
-            return false;
-        }
-    }
+    if (!sattn_info_check_levels("bench", &options->isas, usable))
+        return false;
     for (size_t k = 0; k < options->kernels.count; ++k) {
         const char *const name = options->kernels.names[k];
         sattn_info_why(sattn_variant_by_name(name)->needs, usable, why, sizeof why);

@@ -50,6 +50,20 @@ void sattn_info_why_level(const sattn_isa *isa, sattn_features allowed, char *te
         snprintf(text, size, "this build has no kernels for it");
 }
 
+bool sattn_info_check_levels(const char *verb, const sattn_name_list *isas, sattn_features allowed)
+{
+    char why[256];
+    for (size_t i = 0; i < isas->count; ++i) {
+        const char *const name = isas->names[i];
+        sattn_info_why_level(sattn_isa_by_name(name), allowed, why, sizeof why);
+        if (*why) {
+            fprintf(stderr, "simdattn %s: ISA level %s cannot be used here: %s\n", verb, name, why);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool sattn_info_built(const sattn_isa *isa)
 {
     size_t count;

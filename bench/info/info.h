@@ -6,6 +6,7 @@
 
 #include "bench/environment/environment.h"
 #include "bench/explain/explain_profile.h"
+#include "bench/names.h"
 #include "dispatch/cpu.h"
 #include "dispatch/override.h"
 #include "dispatch/registry.h"
@@ -38,6 +39,9 @@ enum { SATTN_INFO_OVERRIDES = 3, SATTN_INFO_VARIABLES = 5 };
 void sattn_info_why(sattn_features needs, sattn_features allowed, char *text, size_t size);
 /* The same for the kernels of a level, which this build may lack. */
 void sattn_info_why_level(const sattn_isa *isa, sattn_features allowed, char *text, size_t size);
+/* Whether all of these levels can be used here; else a sentence of the verb about the first that
+ * cannot has gone to stderr. */
+bool sattn_info_check_levels(const char *verb, const sattn_name_list *isas, sattn_features allowed);
 /* Whether this build has a kernel of the level. */
 bool sattn_info_built(const sattn_isa *isa);
 /* The state components that XCR0 enables, by name, separated by commas. */

@@ -4,6 +4,7 @@
  * of the machine, is not to go one way through the table. */
 #include "bench/tune/regret.h"
 
+#include "bench/info/info.h"
 #include "bench/measure/clock.h"
 #include "bench/progress.h"
 #include "bench/result.h"
@@ -188,7 +189,7 @@ int sattn_regret_verify(const sattn_tune_options *options, sattn_features usable
     sattn_tune_store store = {0};
     sattn_regret_run run = {.options = options, .store = &store};
     int code = SATTN_EXIT_FAILED;
-    if (!sattn_tune_check_isas(options, usable))
+    if (!sattn_info_check_levels("tune", &options->isas, usable))
         return SATTN_EXIT_USAGE;
     if (!select_rows(&run, usable)) {
         fprintf(stderr, "simdattn tune: %s\n", error);

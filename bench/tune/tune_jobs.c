@@ -240,26 +240,12 @@ static void add_tier(selection *s, sattn_tune_tier tier)
         }
 }
 
-bool sattn_tune_check_isas(const sattn_tune_options *options, sattn_features usable)
-{
-    char why[256];
-    for (size_t i = 0; i < options->isas.count; ++i) {
-        const char *const name = options->isas.names[i];
-        sattn_info_why_level(sattn_isa_by_name(name), usable, why, sizeof why);
-        if (*why) {
-            fprintf(stderr, "simdattn tune: ISA level %s cannot be used here: %s\n", name, why);
-            return false;
-        }
-    }
-    return true;
-}
-
 int sattn_tune_select(const sattn_tune_options *options, sattn_features usable,
                       sattn_tune_jobs *list)
 {
     selection s = {.options = options, .usable = usable, .list = list};
     *list = (sattn_tune_jobs){0};
-    if (!sattn_tune_check_isas(options, usable))
+    if (!sattn_info_check_levels("tune", &options->isas, usable))
         return SATTN_EXIT_USAGE;
     if (options->shapes.count)
         add_asked(&s);

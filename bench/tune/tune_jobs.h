@@ -55,10 +55,6 @@ sattn_tune_job sattn_tune_job_of(sattn_op op, const sattn_shape *shape, const ch
 /* The class of a call of an op on a shape. */
 sattn_shape_class sattn_tune_class_of(sattn_op op, const sattn_shape *shape, int threads);
 
-/* Levels that exist but cannot run here are an answer, not an empty table: false, and a sentence
- * has gone to stderr. */
-bool sattn_tune_check_isas(const sattn_tune_options *options, sattn_features usable);
-
 /* `usable` are the features that kernels may use, under the environment's cap. Returns an exit
  * code, and unless it is 0 a sentence has gone to stderr. To be freed either way. */
 int sattn_tune_select(const sattn_tune_options *options, sattn_features usable,
