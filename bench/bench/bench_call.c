@@ -148,7 +148,7 @@ sattn_window sattn_bench_call_parts(void *context, int64_t calls)
     sattn_bench_decoder *const decoder = call->decoder;
     for (int part = 0; part < SATTN_DECODER_PARTS; ++part)
         decoder->part_ns[part] = 0;
-    const sattn_window start = sattn_window_begin_with(call->options.threads);
+    const sattn_window start = sattn_window_begin(call->options.threads);
     for (int64_t i = 0; i < calls; ++i)
         sattn_bench_decoder_parts(decoder, call->workspace);
     return sattn_window_end(start);

@@ -109,8 +109,6 @@ sattn_conform_total sattn_conform_total_of(const sattn_conform_run *run, size_t 
                                            size_t suite);
 /* Failed entries. */
 int64_t sattn_conform_count_failed(const sattn_conform_run *run);
-/* "y [0, 1, 2, 3]: got 1.25, wanted 1.5, tolerance 1e-6" */
-void sattn_conform_describe_place(const sattn_conform_entry *entry, char *text, size_t size);
 void sattn_conform_print(const sattn_conform_run *run);
 void sattn_conform_print_list(const sattn_conform_run *run);
 /* NULL: out of memory. */

@@ -10,7 +10,8 @@
 
 enum { FAILURES_SHOWN = 40, NAME_COLUMNS = 1, VERDICT_COLUMNS = 1 };
 
-void sattn_conform_describe_place(const sattn_conform_entry *entry, char *text, size_t size)
+/* "y [0, 1, 2, 3]: got 1.25, wanted 1.5, tolerance 1e-6" */
+static void describe_place(const sattn_conform_entry *entry, char *text, size_t size)
 {
     const sattn_conform_place *const at = &entry->result.at;
     const sattn_conform_tensor *const tensor = &entry->test->outputs[at->output];
@@ -116,7 +117,7 @@ static void print_worst(const sattn_conform_run *run)
         const sattn_conform_entry *const entry = total.worst_entry;
         if (!entry)
             continue;
-        sattn_conform_describe_place(entry, text, sizeof text);
+        describe_place(entry, text, sizeof text);
         printf("  %.*s: %.2g by %s\n    %s\n    %s\n", suite->label_length, suite->label,
                total.worst, run->variants.all[entry->variant].name, entry->test->name, text);
     }
@@ -186,7 +187,7 @@ static void print_failures(const sattn_conform_run *run, int64_t n_failed)
         if (entry->test != test)
             printf("  %s\n", entry->test->name);
         test = entry->test;
-        sattn_conform_describe_place(entry, text, sizeof text);
+        describe_place(entry, text, sizeof text);
         if (*entry->refused)
             printf("    %s: refused: %s\n", run->variants.all[entry->variant].name, entry->refused);
         else

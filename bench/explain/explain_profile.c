@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *sattn_explain_state_name(sattn_explain_state state)
+static const char *state_name(sattn_explain_state state)
 {
     static const char *const names[] = {"none", "in use", "stale", "unusable"};
     return names[state];
@@ -134,7 +134,7 @@ void sattn_explain_profile_tell(const sattn_explain_profile *p,
 json_t *sattn_explain_profile_json(const sattn_explain_profile *p)
 {
     json_t *const profile = json_object(), *const differences = json_array();
-    sattn_result_text(profile, "state", sattn_explain_state_name(p->state));
+    sattn_result_text(profile, "state", state_name(p->state));
     sattn_result_text(profile, "path", *p->path ? p->path : NULL);
     sattn_result_text(profile, "problem", *p->problem ? p->problem : NULL);
     json_object_set_new(profile, "classes", json_integer((json_int_t)p->n_classes));

@@ -16,9 +16,6 @@ typedef enum sattn_explain_state {
     SATTN_EXPLAIN_UNUSABLE, /* it cannot be read, or is none */
 } sattn_explain_state;
 
-/* "none", "in use", "stale", "unusable". */
-const char *sattn_explain_state_name(sattn_explain_state state);
-
 /* A field of its identity that is not as here. */
 typedef struct sattn_explain_difference {
     sattn_identity_field field;

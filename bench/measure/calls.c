@@ -17,7 +17,7 @@ sattn_window sattn_run_calls(const sattn_measure_candidate *candidate, int64_t c
         return candidate->run(candidate->context, calls);
     void (*const call)(void *) = candidate->call;
     void *const context = candidate->context;
-    const sattn_window start = sattn_window_begin_with(candidate->threads);
+    const sattn_window start = sattn_window_begin(candidate->threads);
     for (int64_t i = 0; i < calls; ++i) {
         call(context);
         sattn_keep(context);
@@ -30,7 +30,7 @@ sattn_window sattn_run_reference(const sattn_measure_reference *reference, int64
 {
     if (reference->prepare != NULL)
         reference->prepare(reference->context);
-    sattn_window start = sattn_window_begin_with(reference->threads);
+    sattn_window start = sattn_window_begin(reference->threads);
     start.all_work = true;
     *done = reference->run(reference->context, work);
     return sattn_window_end(start);

@@ -21,12 +21,7 @@ static int64_t involuntary_switches(int threads)
 #endif
 }
 
-sattn_window sattn_window_begin(void)
-{
-    return sattn_window_begin_with(1);
-}
-
-sattn_window sattn_window_begin_with(int threads)
+sattn_window sattn_window_begin(int threads)
 {
     sattn_window start = {.threads = threads};
     start.switches = involuntary_switches(threads);

@@ -2,7 +2,7 @@
  *
  * window.h: a window of time, read from all clocks and counters at both ends.
  *
- *   const sattn_window start = sattn_window_begin();
+ *   const sattn_window start = sattn_window_begin(threads);
  *   work
  *   const sattn_window done = sattn_window_end(start);    differences */
 #ifndef SATTN_BENCH_MEASURE_WINDOW_H
@@ -27,9 +27,8 @@ typedef struct sattn_window {
     bool all_work;     /* each of them from its begin to its end */
 } sattn_window;
 
-sattn_window sattn_window_begin(void);
 /* `threads` work in it, the calling one included. */
-sattn_window sattn_window_begin_with(int threads);
+sattn_window sattn_window_begin(int threads);
 sattn_window sattn_window_end(sattn_window start);
 
 /* Its threads were off the CPU against their will for a noticeable part of the window. */

@@ -205,7 +205,7 @@ static json_t *run_call(host *h, json_t *message)
     if (!call || json_unpack(message, "{s:I,s:I}", "set", &set, "n", &n) != 0)
         return json_pack("{s:s}", "error", "there is no such call");
     bool good = true;
-    const sattn_window start = sattn_window_begin_with(call->request.threads);
+    const sattn_window start = sattn_window_begin(call->request.threads);
     for (json_int_t i = 0; i < n; ++i) {
         good = run_on(call, set) && good;
         if (++set == call->request.n_sets)

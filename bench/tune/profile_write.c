@@ -8,6 +8,7 @@
 #include "bench/result.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,8 +75,9 @@ static json_t *entry_object(const sattn_profile_entry *entry)
     return object;
 }
 
-json_t *sattn_profile_document(const sattn_identity *identity, const sattn_profile_entry *entries,
-                               size_t n_entries)
+/* NULL: out of memory, or a text is not UTF-8. */
+static json_t *make_document(const sattn_identity *identity, const sattn_profile_entry *entries,
+                             size_t n_entries)
 {
     json_t *const document = json_object(), *const list = json_array();
     for (size_t i = 0; i < n_entries; ++i)
@@ -119,7 +121,7 @@ static bool print_to_disk(const json_t *document, FILE *file)
 bool sattn_profile_write(const sattn_identity *identity, const sattn_profile_entry *entries,
                          size_t n_entries, const char *path, char *error, size_t error_size)
 {
-    json_t *const document = sattn_profile_document(identity, entries, n_entries);
+    json_t *const document = make_document(identity, entries, n_entries);
     if (!document) {
         snprintf(error, error_size, "cannot write %s: out of memory", path);
         return false;

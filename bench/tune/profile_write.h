@@ -8,12 +8,6 @@
 #include "dispatch/profile_identity.h"
 #include "dispatch/profile_own.h"
 
-#include <jansson.h>
-
-/* The document; NULL: out of memory, or a text is not UTF-8. */
-json_t *sattn_profile_document(const sattn_identity *identity, const sattn_profile_entry *entries,
-                               size_t n_entries);
-
 /* Writes it beside `path`, brings it to the disk, and renames it. So whoever reads `path` at any
  * time, and whatever is killed, finds a whole profile or the one before; of two that write at once,
  * the later. A symbolic link stays, and leads to it. False: `error` says why not. */
