@@ -30,6 +30,25 @@ static void test_weights(test_run *run)
             }
 }
 
+/* ---- whole tiles of columns */
+
+/* Many rows of so many columns have register tiles of their own, with every rest of rows and keys. */
+static void test_whole_columns(test_run *run)
+{
+    static const int64_t widths[] = {64, 128, 192};
+    static const int64_t lengths[] = {1, 2, 3, 127, 130, 257};
+    for (int64_t n_rows = 17; n_rows <= 68; n_rows += n_rows < 24 ? 1 : 11)
+        for (size_t width = 0; width < COUNT(widths); ++width)
+            for (size_t length = 0; length < COUNT(lengths); ++length) {
+                piece_shape shape = piece_plain_for(run, n_rows, lengths[length], widths[width]);
+                shape.placement = length % 2 ? TEST_START_FLUSH : TEST_END_FLUSH;
+                if (test_step(run, TEST_SAMPLED))
+                    piece_check_step(run, &shape);
+                if (test_step(run, TEST_SAMPLED))
+                    piece_check_varied(run, shape);
+            }
+}
+
 /* One weight of 1, all others 0: the output is that row of V, to the bit. */
 static void test_one_hot(test_run *run)
 {
@@ -273,6 +292,7 @@ int main(int argc, char **argv)
         {"same-keys", piece_test_same_keys},
         {"fp-state", piece_test_fp_state},
         {"weights", test_weights},
+        {"whole-columns", test_whole_columns},
         {"one-hot", test_one_hot},
         {"specials", test_specials},
         {"bias-values", test_bias_values},

@@ -2,11 +2,12 @@
  *
  * av_f32_avx512.c: O = P V, 16 columns of V per vector.
  *
- * The method is in av_tiles.h; here are its steps. Sums in registers: 8 rows x 2 vectors of columns
- * (the last tile 8 x 3) with V in registers while the weights pass, or 4 x 4 (4 x 6), 3 x 8, 2 x 8,
- * 1 x 8 (1 x 16 where V is wide) with the weights in registers while V passes, so that V is read in
- * pieces as long as registers hold. The columns behind the last whole tile are one narrower tile
- * whose last vector is masked. */
+ * The method is in av_tiles.h; here are its steps. Sums in registers: of many rows, with V in
+ * registers while the weights pass, 6 x 4 vectors of columns where these divide V, which take the
+ * fewest instructions for a multiply-add, else 8 x 2 (the last tile 8 x 3); of few rows, with the
+ * weights in registers while V passes, 4 x 4 (4 x 6), 3 x 8, 2 x 8, 1 x 8 (1 x 16 where V is wide),
+ * so that V is read in pieces as long as registers hold. The columns behind the last whole tile are
+ * one narrower tile whose last vector is masked. */
 #include "kernels/av/av_tiles.h"
 #include "kernels/vec/vec_avx512.h"
 
@@ -14,6 +15,7 @@ enum {
     LANES = 16,
     VEC_BYTES = LANES * (int)sizeof(float),
     FEW = 4,       /* most rows whose weights stay in registers */
+    MANY_VECS = 4, /* vectors of columns of a tile of six rows */
     MAX_SUMS = 24, /* most accumulators of a register tile */
     MAX_VECS = 16, /* most vectors of columns in it */
 };
@@ -60,7 +62,7 @@ SATTN_INLINE void key_of_many(__m512 *sum, const float *const *p, int64_t j, con
 {
     __m512 v_f32x16[MAX_VECS];
     SATTN_KEEP_ORDER();
-    SATTN_UNROLL(3)
+    SATTN_UNROLL(4)
     for (int y = 0; y < n_vecs; ++y) {
         v_f32x16[y] = vec_in_register_f32x16(load(v, last, y, n_vecs, is_masked));
         if (fetches)
@@ -69,7 +71,7 @@ SATTN_INLINE void key_of_many(__m512 *sum, const float *const *p, int64_t j, con
     SATTN_UNROLL(8)
     for (int r = 0; r < n_rows; ++r) {
         const __m512 p_f32x16 = _mm512_set1_ps(p[r][j]);
-        SATTN_UNROLL(3)
+        SATTN_UNROLL(4)
         for (int y = 0; y < n_vecs; ++y)
             sum[r * n_vecs + y] = _mm512_fmadd_ps(p_f32x16, v_f32x16[y], sum[r * n_vecs + y]);
     }
@@ -91,6 +93,17 @@ SATTN_INLINE void store(const av_tile *tile, int64_t column, const __m512 *sum, 
     }
 }
 
+/* One key, by the operand that is to stay in registers. */
+SATTN_INLINE void key(__m512 *sum, const float *const *p, int64_t j, const float *v, __mmask16 last,
+                      int64_t ahead, const int n_rows, const int n_vecs, const bool is_masked,
+                      const bool fetches)
+{
+    if (n_rows <= FEW)
+        key_of_few(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
+    else
+        key_of_many(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
+}
+
 SATTN_INLINE void columns(const av_tile *tile, int64_t column, const int n_rows, const int n_vecs,
                           const bool is_masked, const bool fetches)
 {
@@ -107,12 +120,19 @@ SATTN_INLINE void columns(const av_tile *tile, int64_t column, const int n_rows,
     SATTN_UNROLL(24)
     for (int i = 0; i < n_rows * n_vecs; ++i)
         sum[i] = _mm512_setzero_ps();
+    int64_t j = 0;
+    if (n_rows > FEW) {
+        SATTN_NO_UNROLL
+        for (; j + 2 <= n_keys; j += 2) {
+            key(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
+            v += v_stride;
+            key(sum, p, j + 1, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
+            v += v_stride;
+        }
+    }
     SATTN_NO_UNROLL
-    for (int64_t j = 0; j < n_keys; ++j, v += v_stride)
-        if (n_rows <= FEW)
-            key_of_few(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
-        else
-            key_of_many(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
+    for (; j < n_keys; ++j, v += v_stride)
+        key(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
     store(tile, column, sum, last, n_rows, n_vecs, is_masked);
 }
 
@@ -172,6 +192,11 @@ SATTN_NOINLINE void three_rows(const av_tile *tile)
 SATTN_NOINLINE void four_rows(const av_tile *tile)
 {
     rows(tile, 4, 4, 6, true);
+}
+
+SATTN_NOINLINE void six_rows(const av_tile *tile)
+{
+    rows(tile, 6, MANY_VECS, MANY_VECS, false);
 }
 
 SATTN_NOINLINE void eight_rows(const av_tile *tile)
@@ -238,6 +263,9 @@ static void accumulate(const av_tile *tile)
     case 4:
         four_rows(tile);
         break;
+    case 6:
+        six_rows(tile);
+        break;
     default:
         if (tile->fetch)
             eight_rows_fetch(tile);
@@ -247,9 +275,24 @@ static void accumulate(const av_tile *tile)
     }
 }
 
+/* Rows of the next tile where tiles have 6, 4, 3, 2 or 1: 5 are dealt out evenly. */
+static int tile_rows_of_6(int n_left)
+{
+    return n_left >= 6 ? 6 : n_left == 5 ? 3 : n_left;
+}
+
+/* Few rows fill tiles of eight better, which prefetch, too. */
+static bool is_for_six_rows(const sattn_av_args *args)
+{
+    return args->d_v % (MANY_VECS * LANES) == 0 &&
+           args->n_group * (args->i1 - args->i0) > AV_FETCH_ROWS;
+}
+
 void sattn_av_f32_avx512(const sattn_av_args *args)
 {
-    static const av_ops ops = {
+    static const av_ops by_six = {
+        .strip_rows = 60, .tile_rows = tile_rows_of_6, .copy = copy, .accumulate = accumulate};
+    static const av_ops by_eight = {
         .strip_rows = 64, .tile_rows = av_tile_rows_of_8, .copy = copy, .accumulate = accumulate};
-    av_run(args, &ops);
+    av_run(args, is_for_six_rows(args) ? &by_six : &by_eight);
 }

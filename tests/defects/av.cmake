@@ -158,6 +158,11 @@ sattn_defect(tail_of_rows_dropped ${tile} GROUP rows
         two_rows(tile);]])
 sattn_defect(last_key_dropped ${tile} GROUP keys
   FROM [[j < n_keys; ++j, v += v_stride)]] TO [[j < n_keys - (n_keys > 64); ++j, v += v_stride)]])
+sattn_defect(second_key_of_a_pair_by_the_first_weight ${tile} GROUP weights
+  FROM [[key(sum, p, j + 1, v,]] TO [[key(sum, p, j, v,]])
+sattn_defect(one_row_of_six_short ${tile} GROUP whole-columns
+  FROM [[rows(tile, 6, MANY_VECS, MANY_VECS, false);]]
+  TO [[rows(tile, 5, MANY_VECS, MANY_VECS, false);]])
 sattn_defect(key_at_the_limit_counts ${tile} GROUP causal
   FROM [[_mm512_mask_cmplt_epi32_mask(_mm512_cmpge]]
   TO [[_mm512_mask_cmple_epi32_mask(_mm512_cmpge]])
