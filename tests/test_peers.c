@@ -246,6 +246,17 @@ static void run_call(sattn_peer *peer, sattn_peer_call *call, problem *p, sattn_
            peer->name, what, "an input was changed");
 }
 
+/* A library that does not know this CPU picked kernels for one with vectors of 128 bits. */
+static bool is_for_old_cpu(const char *picked)
+{
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") && strstr(picked, "Prescott") != NULL;
+#else
+    (void)picked;
+    return false;
+#endif
+}
+
 /* Opens one way of a call (0: the fastest) and runs it; returns how many ways there are. Not every
  * way computes everything, but the fastest one has to. */
 static int test_way(sattn_peer *peer, problem *p, sattn_peer_request *request, int way,
@@ -256,6 +267,7 @@ static int test_way(sattn_peer *peer, problem *p, sattn_peer_request *request, i
     const bool opened = sattn_peer_call_open(&call, peer, request);
     const int n_ways = call.n_ways;
     printf("%s, %s, way %d: %s\n", peer->name, what, way, opened ? call.picked : call.why);
+    report(!opened || !is_for_old_cpu(call.picked), peer->name, what, call.picked);
     if (opened)
         run_call(peer, &call, p, request->task, what);
     else

@@ -2,12 +2,16 @@
  *
  * host_openblas.c: OpenBLAS as a peer. The library is looked for when the host starts; of its
  * interface only four functions are needed, whose types have been the same for decades. */
+#define _GNU_SOURCE /* setenv */
+
 #include "bench/peers/host.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LIBRARY "libopenblas.so.0"
 
 typedef enum blas_order { BLAS_ROWS = 101 } blas_order;
 typedef enum blas_transpose { BLAS_AS_IS = 111, BLAS_TRANSPOSED = 112 } blas_transpose;
@@ -28,14 +32,51 @@ static bool look_up(void *library, const char *name, void *function, size_t size
     return symbol != NULL;
 }
 
-static bool load(char *version, char *why, size_t size)
+static void *open_library(void)
 {
-    static const char *const names[] = {"libopenblas.so.0", "libopenblas.so", "libopenblas.dylib"};
+    static const char *const names[] = {LIBRARY, "libopenblas.so", "libopenblas.dylib"};
     void *library = NULL;
     for (size_t i = 0; !library && i < sizeof names / sizeof *names; ++i)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+/* A library older than an x86 CPU takes it for the oldest core that it has kernels for, with
+ * vectors of 128 bits. Returns the newest that such a CPU can stand in for, NULL for a CPU that was
+ * known. */
+static const char *core_for_unknown(void *library)
+{
+#if defined(__x86_64__)
+    if (look_up(library, "openblas_get_corename", &get_corename, sizeof get_corename) &&
+        strcmp(get_corename(), "Prescott") == 0) {
+        if (__builtin_cpu_supports("avx512vl"))
+            return "SkylakeX";
+        if (__builtin_cpu_supports("avx2"))
+            return "Haswell";
+    }
+#else
+    (void)library;
+#endif
+    return NULL;
+}
+
+/* The core is chosen once, when the library is loaded. */
+static void *open_for_core(void)
+{
+    void *const library = open_library();
+    const char *const core = library ? core_for_unknown(library) : NULL;
+    if (!core)
+        return library;
+    dlclose(library);
+    setenv("OPENBLAS_CORETYPE", core, 1);
+    return open_library();
+}
+
+static bool load(char *version, char *why, size_t size)
+{
+    void *const library = open_for_core();
     if (!library) {
-        snprintf(why, size, "there is no %s (Debian: libopenblas0-openmp)", names[0]);
+        snprintf(why, size, "there is no " LIBRARY " (Debian: libopenblas0-openmp)");
         return false;
     }
     if (!look_up(library, "cblas_sgemm", &sgemm, sizeof sgemm) ||
