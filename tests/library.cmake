@@ -5,7 +5,7 @@
 find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
 set(cmocka_tests dispatch dispatch_tables selection selection_calls selection_explain direct shares api types steps chain npy verify verify_attention verify_sample verify_steps verify_additive verify_layers verify_whole_layers verify_float oracle inputs visibility)
 if(SATTN_BENCH)
-  list(APPEND cmocka_tests autovec check crew environment_facts explain explain_options goals goals_marks limits measure options pin result shapes statistics
+  list(APPEND cmocka_tests autovec check crew environment_facts explain explain_options goals goals_marks issue limits measure options pin result shapes statistics
        stop tune tune_race tune_run tune_store workload)
 endif()
 if(SATTN_CMOCKA_LIBRARY)

@@ -5,6 +5,7 @@
 #include "bench/measure/measure.h"
 
 #include "bench/measure/clock.h"
+#include "bench/measure/rounds.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -249,6 +250,23 @@ static void test_number_of_rounds(void **state)
     assert_int_equal(rounds_with(&options, count_slowly), 5);
 }
 
+/* Twice the time, if it may be enough. */
+static void test_worth_more_rounds(void **state)
+{
+    (void)state;
+    const struct {
+        int clean;
+        double spent;
+        bool worth;
+    } cases[] = {
+        {6, 1, false},  {5, 1, true},    {2, 1, true},    {1, 1, false},    {0, 1, false},
+        {3, 1.3, true}, {3, 1.4, false}, {5, 1.99, true}, {5, 2.01, false},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; ++c)
+        assert_int_equal(sattn_rounds_worth_more(cases[c].clean, 6, cases[c].spent),
+                         cases[c].worth);
+}
+
 static void test_long_calls(void **state)
 {
     (void)state;
@@ -328,7 +346,7 @@ static void test_references(void **state)
         assert_int_equal(r->taint.windows, 6 * (1 + (c == 0 ? 2 : 1)));
         assert_in_range(r->taint.tainted, 0, r->taint.windows);
         assert_true(r->taint.switches >= -1 && r->taint.throttled >= -1);
-        assert_true(r->taint.steal_ticks >= -1);
+        assert_true(r->taint.steal_ticks >= -1 && r->taint.shared >= -1);
         assert_int_equal(r->status == SATTN_MEASURE_TAINTED, r->taint.kept);
     }
     assert_int_equal(results[0].share[0].n, results[0].time_ns.n);
@@ -437,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_ratio),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_number_of_rounds),
+        cmocka_unit_test(test_worth_more_rounds),
         cmocka_unit_test(test_long_calls),
         cmocka_unit_test(test_nothing_to_measure),
         cmocka_unit_test(test_progress),

@@ -19,7 +19,7 @@ static void print_legend(void)
     fputs("\n"
           "goal    to reach / stretch, and beside it the median of the rounds with half of the\n"
           "        spread (10th to 90th percentile; ~ too few rounds were free of preemption,\n"
-          "        throttling and steal)\n"
+          "        throttling, steal and another hardware thread on the core)\n"
           "% fma   percent of a loop of multiply-adds on registers, at the kernel's ISA\n"
           "% read  percent of a loop that reads the same K and V; at avx2 of the tighter bound,\n"
           "        marked f where that is the loop of multiply-adds\n"

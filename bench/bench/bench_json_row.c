@@ -133,6 +133,7 @@ static void add_taint(json_t *entry, const sattn_taint *taint)
     add_count(object, "switches", taint->switches);
     add_count(object, "throttled", taint->throttled);
     add_count(object, "steal_ticks", taint->steal_ticks);
+    add_count(object, "shared_rounds", taint->shared);
     json_object_set_new(object, "kept", json_boolean(taint->kept));
     json_object_set_new(entry, "simdattn_taint", object);
 }

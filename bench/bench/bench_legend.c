@@ -79,7 +79,7 @@ void sattn_bench_print_legend(const sattn_bench_jobs *list)
           "*           what the dispatcher takes for this shape, by a call that names no kernel\n"
           "time        of the whole shape, median of the rounds\n"
           "spread      10th to 90th percentile; ~ where too few rounds were free of preemption,\n"
-          "            throttling and steal\n",
+          "            throttling, steal and another hardware thread on the core\n",
           stdout);
     print_bounds(&facts);
     if (facts.one_thread)

@@ -255,6 +255,25 @@ void sattn_bench_print_job(const sattn_bench_job *job)
     fflush(stdout);
 }
 
+/* From this share of the rounds on it is worth a line. */
+static const double shared_matters = 0.02;
+
+static void print_shared(const sattn_bench_jobs *list)
+{
+    double rounds = 0, shared = 0;
+    for (size_t j = 0; j < list->count; ++j)
+        for (size_t r = 0; r < list->jobs[j].n_rows; ++r) {
+            const sattn_bench_row *const row = &list->jobs[j].rows[r];
+            if (row->state != SATTN_ROW_MEASURED || row->measured.taint.shared < 0)
+                continue;
+            rounds += row->measured.rounds;
+            shared += (double)row->measured.taint.shared;
+        }
+    if (shared > 0 && shared >= shared_matters * rounds)
+        printf("another hardware thread was at work on the core in %.0f %% of the rounds\n",
+               100 * shared / rounds);
+}
+
 void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, const char *out)
 {
     size_t measured = 0, failed = 0, skipped = 0, left = 0;
@@ -280,6 +299,7 @@ void sattn_bench_print_footer(const sattn_bench_jobs *list, double seconds, cons
     if (out)
         printf("; results in %s", out);
     fputc('\n', stdout);
+    print_shared(list);
     sattn_bench_print_autovec(list, stdout);
     for (size_t j = 0; j < list->count; ++j) {
         const sattn_bench_job *const job = &list->jobs[j];

@@ -51,6 +51,8 @@ typedef struct sattn_measure_candidate {
 
 /* Runs `prepare`, if there is one. */
 void sattn_prepare_calls(const sattn_measure_candidate *candidate);
+/* Right before and right after what one thread does the width of its core is looked at (issue.h);
+ * of several threads it is not known. */
 sattn_window sattn_run_calls(const sattn_measure_candidate *candidate, int64_t calls);
 /* Prepares and runs; *done receives the units that were done. */
 sattn_window sattn_run_reference(const sattn_measure_reference *reference, int64_t work,

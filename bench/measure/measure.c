@@ -38,7 +38,8 @@ const char *sattn_measure_status_string(sattn_measure_status status)
     case SATTN_MEASURE_OK:
         return "ok";
     case SATTN_MEASURE_TAINTED:
-        return "tainted: too few windows without preemption, throttling or steal";
+        return "tainted: too few windows without preemption, throttling, steal or another hardware "
+               "thread";
     case SATTN_MEASURE_TOO_FAST:
         return "invalid: hardly longer than an empty call";
     case SATTN_MEASURE_ABOVE_PEAK:

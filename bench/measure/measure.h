@@ -19,8 +19,9 @@
  *
  * The time is CLOCK_MONOTONIC around the calls of a window and nothing else; before windows of
  * several calls there is one that is not timed, so that caches are as these calls leave them.
- * Windows in which the thread was preempted, the control group throttled or the virtual CPU stolen
- * are tainted: they are left out while enough clean ones remain, and counted in any case. */
+ * Windows in which the thread was preempted, the control group throttled, the virtual CPU stolen or
+ * the core shared with another hardware thread are tainted: they are left out while enough clean
+ * ones remain, and counted in any case. */
 #ifndef SATTN_BENCH_MEASURE_MEASURE_H
 #define SATTN_BENCH_MEASURE_MEASURE_H
 

@@ -5,6 +5,7 @@
 
 #include "bench/measure/calibrate.h"
 #include "bench/measure/clock.h"
+#include "bench/measure/issue.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,8 +23,9 @@ static bool open_track(sattn_track *track, const sattn_measure_plan *plan,
     track->taint = sattn_taint_none();
     track->times = new_samples(max_rounds);
     track->cpu_times = new_samples(max_rounds);
+    track->widths = new_samples(max_rounds);
     track->tainted = calloc((size_t)max_rounds, sizeof *track->tainted);
-    bool good = track->times && track->cpu_times && track->tainted;
+    bool good = track->times && track->cpu_times && track->widths && track->tainted;
     for (int p = 0; p < candidate->n_parts; ++p) {
         track->parts[p] = new_samples(max_rounds);
         good = good && track->parts[p];
@@ -54,6 +56,7 @@ void sattn_rounds_close(sattn_rounds *rounds)
         sattn_track *const track = &rounds->tracks[c];
         free(track->times);
         free(track->cpu_times);
+        free(track->widths);
         free(track->tainted);
         for (int p = 0; p < SATTN_MEASURE_MAX_PARTS; ++p)
             free(track->parts[p]);
@@ -72,6 +75,7 @@ static void count_window(sattn_track *track, const sattn_window *done)
 {
     if (sattn_taint_add_window(&track->taint, done))
         track->preempted = true;
+    track->width = sattn_issue_lesser(track->width, done->width);
     track->bad_clock = track->bad_clock || done->ns <= 0;
 }
 
@@ -117,6 +121,7 @@ static void keep_round(sattn_rounds *rounds, size_t c, bool all_tainted)
 {
     sattn_track *const track = &rounds->tracks[c];
     const int round = rounds->made;
+    track->widths[round] = track->width;
     track->tainted[round] = all_tainted || track->preempted;
     sattn_taint_add_outside(&track->taint, &rounds->outside);
     if (all_tainted && !track->preempted)
@@ -135,6 +140,7 @@ static void measure_round(sattn_rounds *rounds, bool backwards, bool keep)
     for (size_t i = 0; i < n; ++i) {
         const size_t c = backwards ? n - 1 - i : i;
         rounds->tracks[c].preempted = false;
+        rounds->tracks[c].width = 0;
         if (backwards)
             measure_references(rounds, c, keep);
         measure_candidate(rounds, c, keep);
@@ -163,6 +169,11 @@ static void calibrate(sattn_rounds *rounds, double window_ns)
     }
 }
 
+static bool is_clean(const sattn_track *track, int round)
+{
+    return !track->tainted[round] && !sattn_issue_is_shared(track->widths[round]);
+}
+
 /* Of the candidate that has fewest. */
 static int clean_rounds(const sattn_rounds *rounds)
 {
@@ -170,18 +181,26 @@ static int clean_rounds(const sattn_rounds *rounds)
     for (size_t c = 0; c < rounds->plan->n_candidates; ++c) {
         int clean = 0;
         for (int i = 0; i < rounds->made; ++i)
-            clean += !rounds->tracks[c].tainted[i];
+            clean += is_clean(&rounds->tracks[c], i);
         fewest = clean < fewest ? clean : fewest;
     }
     return fewest;
 }
 
-/* With the budget spent: too few rounds are clean, but a fair part of them, so that up to twice the
- * time may do. A machine that is never quiet gets an answer too, marked as tainted. */
-static bool worth_going_on(const sattn_rounds *rounds, int min_rounds, double spent)
+bool sattn_rounds_worth_more(int clean, int min_rounds, double spent)
 {
-    const int clean = clean_rounds(rounds);
-    return clean < min_rounds && clean >= rounds->made / 4 && spent <= 2;
+    return clean < min_rounds && (clean + 1) * 2 >= min_rounds * spent && spent <= 2;
+}
+
+/* At the end, when as much is known of the free core as will be. */
+static void judge_widths(sattn_rounds *rounds)
+{
+    for (size_t c = 0; c < rounds->plan->n_candidates; ++c) {
+        sattn_track *const track = &rounds->tracks[c];
+        for (int i = 0; i < rounds->made; ++i)
+            track->tainted[i] =
+                sattn_taint_add_round(&track->taint, track->widths[i], track->tainted[i]);
+    }
 }
 
 void sattn_rounds_run(sattn_rounds *rounds, const sattn_measure_options *options)
@@ -195,7 +214,8 @@ void sattn_rounds_run(sattn_rounds *rounds, const sattn_measure_options *options
         const double elapsed = (double)(sattn_now_ns() - begin);
         const double after_next = elapsed + elapsed / (rounds->made > 0 ? rounds->made : 1);
         const bool enough = rounds->made >= options->min_rounds && after_next > budget_ns;
-        if (enough && !worth_going_on(rounds, options->min_rounds, after_next / budget_ns))
+        if (enough && !sattn_rounds_worth_more(clean_rounds(rounds), options->min_rounds,
+                                               after_next / budget_ns))
             break;
         if (rounds->made >= options->min_rounds && options->is_stopped != NULL &&
             options->is_stopped())
@@ -207,6 +227,7 @@ void sattn_rounds_run(sattn_rounds *rounds, const sattn_measure_options *options
         }
         measure_round(rounds, rounds->made % 2 != 0, true);
     }
+    judge_widths(rounds);
     if (options->progress != NULL)
         options->progress(options->progress_context, 1);
 }

@@ -21,6 +21,7 @@ typedef struct sattn_track {
     double *shares[SATTN_MEASURE_MAX_REFERENCES]; /* NULL: the reference does not apply */
     double *rates[SATTN_MEASURE_MAX_REFERENCES];
     double *parts[SATTN_MEASURE_MAX_PARTS]; /* nanoseconds per call; NULL: no such part */
+    double width, *widths; /* least of the core in the current round, and by round; 0: not known */
     bool *tainted;
     sattn_taint taint;
 } sattn_track;
@@ -36,6 +37,10 @@ typedef struct sattn_rounds {
 bool sattn_rounds_open(sattn_rounds *rounds, const sattn_measure_plan *plan, int max_rounds);
 /* Calibrates, warms up, and makes rounds until the budget is spent. No option may be 0. */
 void sattn_rounds_run(sattn_rounds *rounds, const sattn_measure_options *options);
+/* With the budget spent, of which the next round would make `spent`: whether too few rounds are
+ * clean, and twice the time may do, with as many in it as so far and one by luck. A machine that is
+ * hardly ever quiet gets an answer too, marked as tainted. */
+bool sattn_rounds_worth_more(int clean, int min_rounds, double spent);
 void sattn_rounds_close(sattn_rounds *rounds);
 
 #endif

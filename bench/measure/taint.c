@@ -5,13 +5,14 @@
 
 #include "bench/environment/pin.h"
 #include "bench/environment/sysfile.h"
+#include "bench/measure/issue.h"
 
 #include <stdio.h>
 #include <string.h>
 
 sattn_taint sattn_taint_none(void)
 {
-    return (sattn_taint){.switches = -1, .throttled = -1, .steal_ticks = -1};
+    return (sattn_taint){.switches = -1, .throttled = -1, .steal_ticks = -1, .shared = -1};
 }
 
 static void add_known(int64_t *total, int64_t more)
@@ -26,6 +27,16 @@ bool sattn_taint_add_window(sattn_taint *taint, const sattn_window *done)
     taint->tainted += preempted;
     add_known(&taint->switches, done->switches);
     return preempted;
+}
+
+bool sattn_taint_add_round(sattn_taint *taint, double width, bool is_tainted)
+{
+    if (!(width > 0))
+        return is_tainted;
+    const bool is_shared = sattn_issue_is_shared(width);
+    add_known(&taint->shared, is_shared);
+    taint->tainted += is_shared && !is_tainted;
+    return is_tainted || is_shared;
 }
 
 void sattn_outside_begin(sattn_outside *outside)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * taint.h: what disturbed windows of time, from inside (preemption) and from outside (throttling of
- * the control group, steal of the virtual CPU). */
+ * the control group, steal of the virtual CPU, another hardware thread on the core). */
 #ifndef SATTN_BENCH_MEASURE_TAINT_H
 #define SATTN_BENCH_MEASURE_TAINT_H
 
@@ -18,6 +18,7 @@ typedef struct sattn_taint {
     int64_t switches;    /* involuntary context switches of this thread */
     int64_t throttled;   /* periods in which the control group was throttled */
     int64_t steal_ticks; /* of this CPU, 10 ms each on most systems; coarse */
+    int64_t shared;      /* rounds beside another hardware thread on the core */
     bool kept;           /* too few clean rounds: the statistics include tainted ones */
 } sattn_taint;
 
@@ -25,6 +26,10 @@ typedef struct sattn_taint {
 sattn_taint sattn_taint_none(void);
 /* Counts one window; returns whether it was preempted. */
 bool sattn_taint_add_window(sattn_taint *taint, const sattn_window *done);
+
+/* Counts one round by the least width of the core around its windows (issue.h), 0 if that is not
+ * known, and `is_tainted` by anything else; returns whether it is tainted. */
+bool sattn_taint_add_round(sattn_taint *taint, double width, bool is_tainted);
 
 /* The counters of what comes from outside. They are too coarse to be read around each window: one
  * reading stands for all windows since the last. */

@@ -23,6 +23,7 @@ typedef struct sattn_window {
     int64_t thread_ns; /* processor time of this thread */
     int64_t switches;  /* involuntary context switches of this thread, or where several work of
                           all threads of the process; -1: not known */
+    double width;      /* of the core, the lesser of both ends (issue.h); 0: not known */
     int threads;       /* at work; 0 is 1 */
     bool all_work;     /* each of them from its begin to its end */
 } sattn_window;

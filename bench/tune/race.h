@@ -28,7 +28,7 @@
 /* The time of one call, from a window of them. */
 typedef struct sattn_race_window {
     double ns;
-    bool is_tainted; /* its threads were preempted */
+    bool is_tainted; /* its threads were preempted, or shared their core */
 } sattn_race_window;
 
 typedef struct sattn_race_track {

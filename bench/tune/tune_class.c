@@ -5,6 +5,7 @@
 
 #include "bench/measure/calibrate.h"
 #include "bench/measure/clock.h"
+#include "bench/measure/issue.h"
 #include "bench/measure/taint.h"
 
 #include <math.h>
@@ -37,7 +38,8 @@ sattn_race_window sattn_tune_time_calls(const sattn_measure_candidate *measured,
 {
     const sattn_window done = sattn_run_calls(measured, calls);
     return (sattn_race_window){.ns = (double)sattn_window_charged_ns(&done) / (double)calls,
-                               .is_tainted = sattn_window_preempted(&done) || done.ns <= 0};
+                               .is_tainted = sattn_window_preempted(&done) ||
+                                             sattn_issue_is_shared(done.width) || done.ns <= 0};
 }
 
 static void gather_crew(void *context)

@@ -39,6 +39,39 @@ sattn_dispatch_defect(window_of_a_thread_that_came_late FILE bench/measure/windo
   FROM [[(done->all_work && ]] TO [[(done->threads > 2 && done->all_work && ]])
 sattn_dispatch_defect(measure_never_stopped FILE bench/measure/rounds.c COMMAND test_measure
   FROM [[options->is_stopped())]] TO [[!options->is_stopped())]])
+sattn_dispatch_defect(measure_twice_the_time_for_nothing FILE bench/measure/rounds.c COMMAND test_measure
+  FROM [[(clean + 1) * 2 >= min_rounds * spent &&]] TO [[]])
+
+# ---- the width of the core
+set(issue FILE bench/measure/issue.c COMMAND test_issue)
+sattn_dispatch_defect(issue_greatest_width_is_the_free_core ${issue}
+  FROM [[SHARED * seen.widest[SATTN_ISSUE_WIDEST - 1];]] TO [[SHARED * seen.widest[0];]])
+sattn_dispatch_defect(issue_free_core_known_once ${issue}
+  FROM [[if (width > seen.widest[i]) {]] TO [[if (width > seen.widest[i] && !(seen.widest[SATTN_ISSUE_WIDEST - 1] > 0)) {]])
+sattn_dispatch_defect(issue_width_stands_for_ever ${issue}
+  FROM [[source->now_ns() - seen.latest_ns < SATTN_ISSUE_FRESH_NS)]] TO [[source->now_ns() >= seen.latest_ns)]])
+sattn_dispatch_defect(issue_width_stands_for_nothing ${issue}
+  FROM [[seen.latest_ns < SATTN_ISSUE_FRESH_NS)]] TO [[seen.latest_ns < 0)]])
+sattn_dispatch_defect(issue_not_known_is_the_lesser ${issue}
+  FROM [[(a < b || !(b > 0))]] TO [[a < b]])
+set(calls FILE bench/measure/calls.c COMMAND test_issue)
+sattn_dispatch_defect(issue_after_calls_not_looked_at ${calls}
+  FROM [[sattn_issue_lesser(before, width_for(candidate->threads));]] TO [[before;]])
+sattn_dispatch_defect(issue_before_work_not_looked_at ${calls}
+  FROM [[sattn_issue_lesser(before, width_for(reference->threads));]] TO [[width_for(reference->threads);]])
+sattn_dispatch_defect(issue_of_one_core_for_several_threads ${calls}
+  FROM [[threads > 1 ? 0 :]] TO [[threads > 2 ? 0 :]])
+set(rounds FILE bench/measure/rounds.c COMMAND test_issue)
+sattn_dispatch_defect(issue_of_the_rounds_before ${rounds}
+  FROM [[        rounds->tracks[c].width = 0;
+]] TO [[]])
+sattn_dispatch_defect(issue_never_judged ${rounds}
+  FROM [[    judge_widths(rounds);
+]] TO [[]])
+sattn_dispatch_defect(issue_not_known_is_free FILE bench/measure/taint.c COMMAND test_issue
+  FROM [[if (!(width > 0))]] TO [[if (width < 0)]])
+sattn_dispatch_defect(issue_no_matter_in_a_race FILE bench/tune/tune_class.c COMMAND test_issue
+  FROM [[sattn_issue_is_shared(done.width) ||]] TO [[]])
 
 # ---- the command line
 set(line FILE bench/options.c COMMAND test_options)
