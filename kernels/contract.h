@@ -69,6 +69,7 @@ enum {
  * Visible    as sattn_visibility says. A hidden key has weight exactly 0 whatever K holds there,
  *            and never reaches the running maximum. A non-finite V row under a weight of 0 may
  *            spoil the output: dispatch finds and repairs that.
+ * Small      a weight exp(score - m) below 2^-90 is exactly 0, a factor that rescales below 2^-126.
  * Specials   a NaN score, bias or q, or a score of +inf, at a visible key: the whole row is NaN.
  *            Every visible score -inf: the row is NaN. No visible key: the row is +0.
  * Statistics row_max and row_sum, where not NULL, get for each row a reference value m (natural

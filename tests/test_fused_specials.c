@@ -8,6 +8,7 @@
 #include "tests/support/fused_problem.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef enum special_place { IN_Q, IN_K, IN_V, IN_BIAS, SPECIAL_PLACES } special_place;
@@ -191,6 +192,27 @@ void test_fp_state(test_run *run)
 
 enum { N_WEIGHTS = 4096 };
 
+/* Weights below this are exactly 0 (docs/numerics.md, "Lost weights"). */
+static const double least_weight = 0x1p-90;
+
+/* Errors of `got`, in u of `want`; where that is lost, or so near to it that it may be, 0 has none.
+ */
+static double weight_error(double got, double want)
+{
+    const double rounding = 1e-5 * least_weight;
+    if (want < least_weight - rounding)
+        return got == 0 ? 0 : (double)INFINITY;
+    if (want < least_weight + rounding && got == 0)
+        return 0;
+    return fabs(got - want) / want / SATTN_UNIT_ROUNDOFF;
+}
+
+static void report_weights(test_run *run, const char *rows, double worst, double most)
+{
+    if (!(worst <= most))
+        test_fail(run, "%s: error %g u of the weight, at most %g is allowed", rows, worst, most);
+}
+
 /* Rows with two visible keys, of scores 0 and t, and values 0 and 1: the output is exp(t) / (1 +
  * exp(t)), so an error of the kernel's exp stands out. The second key is in the first key's block,
  * where t is at most 0, or in the next, where a lazy reference value lets t reach 16. */
@@ -215,24 +237,62 @@ static void check_weights(test_run *run, float lowest, float highest, int64_t se
     double worst = 0;
     for (int64_t i = 0; i < N_WEIGHTS; ++i) {
         const double t = (double)*test_operand_sealed_f32(&problem.operand[OPERAND_Q], 0, i);
-        const double want = 1 / (1 + exp(-t));
         const double got = (double)*test_operand_f32(&problem.operand[OPERAND_O], 0, i);
-        const double error = fabs(got - want) / fmax(want, 0x1p-126) / SATTN_UNIT_ROUNDOFF;
+        const double error = weight_error(got, 1 / (1 + exp(-t)));
         if (!(error <= worst))
             worst = error;
     }
-    /* 2 for exp; 1 each for sum, reciprocal and product; where the result may be 0, all of it. */
-    const double most = lowest < -87 ? 0x1p24 : 5.1;
-    if (!(worst <= most))
-        test_fail(run, "scores 0 and %g to %g: error %g u of the weight, at most %g is allowed",
-                  (double)lowest, (double)highest, worst, most);
+    char rows[64];
+    snprintf(rows, sizeof rows, "scores 0 and %g to %g", (double)lowest, (double)highest);
+    report_weights(run, rows, worst, 5.1); /* 2 for exp; 1 each for sum, reciprocal and product */
+    fused_problem_free(&problem);
+}
+
+/* Rows with a visible key in each of three blocks, of scores 0, 15.9 and x, and a value of 1 under
+ * the second. As that does not raise the reference value, the factor that the third leads to is
+ * exp(-x), far below what the second weighs in the end, which must not be lost. */
+static void check_rescaled_weights(test_run *run)
+{
+    static const float second = 15.9f;
+    const int64_t keys[] = {0, SATTN_KEY_BLOCK, 2 * SATTN_KEY_BLOCK};
+    fused_shape shape = fused_shape_plain(N_WEIGHTS, keys[2] + 1, 2, 1);
+    shape.scale = 1.0f;
+    shape.mask = PROBLEM_BOOL;
+    shape.mask_by_key = true;
+    fused_problem problem;
+    fused_problem_make(&problem, run, &shape, test_step_seed(run));
+    for (int64_t j = 0; j <= keys[2]; ++j) {
+        float *const k = test_operand_f32(&problem.operand[OPERAND_K], 0, j);
+        test_operand_u8(&problem.operand[OPERAND_MASK], 0, 0)[j] = j % SATTN_KEY_BLOCK == 0;
+        k[0] = j == keys[1] ? second : 0.0f;
+        k[1] = j == keys[2] ? 1.0f : 0.0f;
+        *test_operand_f32(&problem.operand[OPERAND_V], 0, j) = j == keys[1] ? 1.0f : 0.0f;
+    }
+    for (int64_t i = 0; i < N_WEIGHTS; ++i) {
+        float *const q = test_operand_f32(&problem.operand[OPERAND_Q], 0, i);
+        q[0] = 1.0f;
+        q[1] = second + 20.0f + 40.0f * ((float)i / (float)N_WEIGHTS);
+    }
+    fused_problem_run(&problem, run);
+    double worst = 0;
+    for (int64_t i = 0; i < N_WEIGHTS; ++i) {
+        const double x = (double)test_operand_sealed_f32(&problem.operand[OPERAND_Q], 0, i)[1];
+        const double weight = exp((double)second - x);
+        const double got = (double)*test_operand_f32(&problem.operand[OPERAND_O], 0, i);
+        const double error = weight_error(got, weight / (1 + weight + exp(-x)));
+        if (!(error <= worst))
+            worst = error;
+    }
+    /* 3 more than above: for the factor's exp and product */
+    report_weights(run, "rescaled weights", worst, 8.1);
     fused_problem_free(&problem);
 }
 
 void test_weights(test_run *run)
 {
-    static const float ranges[][2] = {{-1, 0},    {-0.01f, 0}, {-16, 0},  {-60, -16},
-                                      {-87, -60}, {-90, -80},  {-200, 0}, {-3e38f, -1e3f}};
+    static const float ranges[][2] = {{-1, 0},    {-0.01f, 0},        {-16, 0},   {-60, -16},
+                                      {-87, -60}, {-62.39f, -62.38f}, {-90, -80}, {-200, 0},
+                                      {-3e38f, -1e3f}};
     static const float lazy[][2] = {{0, 1}, {0, 15.9f}, {-80, 0}, {15.9f, 40}};
     for (size_t at = 0; at < sizeof ranges / sizeof ranges[0]; ++at)
         if (test_step(run, TEST_SAMPLED))
@@ -240,6 +300,8 @@ void test_weights(test_run *run)
     for (size_t at = 0; at < sizeof lazy / sizeof lazy[0]; ++at)
         if (test_step(run, TEST_SAMPLED))
             check_weights(run, lazy[at][0], lazy[at][1], SATTN_KEY_BLOCK);
+    if (test_step(run, TEST_ALWAYS))
+        check_rescaled_weights(run);
 }
 
 /* One row of n_keys keys with a head dimension of 1 and values of 1; fails unless the output is 1

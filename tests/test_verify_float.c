@@ -173,7 +173,7 @@ static void attend(const problem *p, int64_t h, int64_t i)
         }
         for (int64_t j = first; j < end; ++j) {
             const float t = s[j - first] - m;
-            const float weight = t < -87.3365f ? 0 : expf(t);
+            const float weight = t < -62.3833f ? 0 : expf(t);
             block_sum += weight;
             for (int y = 0; y < D_V; ++y)
                 block[y] += weight * values[j * D_V + y];

@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* exp(t) for t below -87.33 is exactly 0; a rescaled weight may vanish where its key trails the
- * maximum by the lazy threshold less. From here on keys are allowed to lose their weight. */
+/* A fused kernel's weight is exactly 0 for t below -62.38, a factor that rescales below -87.33;
+ * that meets keys that trail the maximum by the lazy threshold less. From here on they may lose
+ * their weight. */
 #define VANISHING 60.0
 
 /* Up to here every integer is a float. */

@@ -48,7 +48,7 @@ static void weigh(fused_decode_state *st, int n)
         for (int j = 0; j < n; j += 2 * LANES) { /* two vectors of a unit side by side */
             __m256 p_f32x8[2] = {_mm256_sub_ps(_mm256_loadu_ps(s + j), m_f32x8),
                                  _mm256_sub_ps(_mm256_loadu_ps(s + j + LANES), m_f32x8)};
-            vec_exp_each_f32x8(p_f32x8, 2);
+            vec_fused_exp_each_f32x8(p_f32x8, 2);
             sum_f32x8 = _mm256_add_ps(_mm256_add_ps(sum_f32x8, p_f32x8[0]), p_f32x8[1]);
             _mm256_storeu_ps(s + j, p_f32x8[0]);
             _mm256_storeu_ps(s + j + LANES, p_f32x8[1]);

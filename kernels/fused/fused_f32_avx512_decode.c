@@ -55,7 +55,7 @@ SATTN_INLINE void weigh_rows(fused_decode_state *st, int r, int n, const int cou
         for (int i = 0; i < count; ++i)
             p_f32x16[i] =
                 _mm512_sub_ps(_mm512_loadu_ps(s + i * FUSED_DECODE_KEYS + j), m_f32x16[i]);
-        vec_exp_each_f32x16(p_f32x16, count);
+        vec_fused_exp_each_f32x16(p_f32x16, count);
         SATTN_UNROLL(4)
         for (int i = 0; i < count; ++i) {
             sum_f32x16[i] = _mm512_add_ps(sum_f32x16[i], p_f32x16[i]);

@@ -101,7 +101,7 @@ static void weigh(fused_decode_state *st, int n)
         const float32x4_t m = vdupq_n_f32(fused_decode_reference(st, r));
         float32x4_t sum = vdupq_n_f32(0.0f);
         for (int j = 0; j < n; j += LANES) {
-            const float32x4_t p = vec_exp_f32x4(vsubq_f32(vld1q_f32(s + j), m));
+            const float32x4_t p = vec_fused_exp_f32x4(vsubq_f32(vld1q_f32(s + j), m));
             sum = vaddq_f32(sum, p);
             vst1q_f32(s + j, p);
         }

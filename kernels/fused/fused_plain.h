@@ -130,7 +130,7 @@ SATTN_INLINE float plain_exp_sum(float *s, float m, int n)
     for (int j = 0; j < n; j += PLAIN_LANES) {
         PLAIN_SIMD()
         for (int lane = 0; lane < PLAIN_LANES; ++lane) {
-            s[j + lane] = plain_exp(s[j + lane] - m);
+            s[j + lane] = plain_fused_exp(s[j + lane] - m);
             part[lane] += s[j + lane];
         }
     }

@@ -196,7 +196,7 @@ SATTN_INLINE void prefill_weigh_keys(float *s, __m256 base, __m256 sum[2], const
     SATTN_UNROLL(4)
     for (int j = 0; j < n_keys; ++j)
         p[j] = _mm256_sub_ps(_mm256_load_ps(s + j * WIDTH), base);
-    vec_exp_each_f32x8(p, n_keys);
+    vec_fused_exp_each_f32x8(p, n_keys);
     SATTN_UNROLL(4)
     for (int j = 0; j < n_keys; ++j) {
         _mm256_store_ps(s + j * WIDTH, p[j]);

@@ -187,7 +187,7 @@ SATTN_INLINE void prefill_weigh_keys(float *s, __m512 base, __m512 sum[2], const
     SATTN_UNROLL(4)
     for (int j = 0; j < n_keys; ++j)
         p[j] = _mm512_sub_ps(_mm512_load_ps(s + j * WIDTH), base);
-    vec_exp_each_f32x16(p, n_keys);
+    vec_fused_exp_each_f32x16(p, n_keys);
     SATTN_UNROLL(4)
     for (int j = 0; j < n_keys; ++j) {
         _mm512_store_ps(s + j * WIDTH, p[j]);

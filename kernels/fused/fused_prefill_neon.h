@@ -156,7 +156,7 @@ static inline void raise_reference(const fused_prefill_state *st, int r)
 
 SATTN_INLINE float32x4_t weigh_one(float *s, float32x4_t m)
 {
-    const float32x4_t p = vec_exp_f32x4(vsubq_f32(vld1q_f32(s), m));
+    const float32x4_t p = vec_fused_exp_f32x4(vsubq_f32(vld1q_f32(s), m));
     vst1q_f32(s, p);
     return p;
 }

@@ -10,8 +10,14 @@
  * coefficient was rounded to float; its own error is 3.0e-9, 0.05 units of 2^-24. The constant term
  * is exactly 1, hence exp(0) = 1 exactly.
  *
- * Below SATTN_EXP_LOWEST = ln 2^-126 the weight is exactly 0: a weight below FLT_MIN next to one of
- * at least exp(-16) is beyond what f32 sums can see, and no denormal enters the AV product. */
+ * Below SATTN_EXP_LOWEST = ln 2^-126 the result is exactly 0: no weight is denormal.
+ *
+ * Below SATTN_FUSED_EXP_LOWEST = ln 2^-90 a fused kernel's weight is: next to the row's largest, at
+ * least 1 in the end, it is beyond what f32 sums can see. Sums start from zero in each key block,
+ * whose first products with V would be denormal under weights just above 2^-126, and each vector
+ * with one takes Intel's cores some hundred cycles. Above 2^-90 no product is, unless |v| itself is
+ * below 2^-36. Factors that rescale keep the lower limit: they meet sums, of weights that may
+ * exceed 1 (docs/numerics.md, "Lost weights"). */
 #ifndef SATTN_KERNELS_VEC_EXP_POLY_H
 #define SATTN_KERNELS_VEC_EXP_POLY_H
 
@@ -25,6 +31,7 @@
 #define SATTN_EXP2_C5 0x1.5f082ep-10f
 #define SATTN_EXP2_C6 0x1.416b52p-13f
 
-#define SATTN_EXP_LOWEST (-87.33654f)
+#define SATTN_EXP_LOWEST       (-87.33654f)
+#define SATTN_FUSED_EXP_LOWEST (-62.383244f)
 
 #endif

@@ -52,6 +52,7 @@ SATTN_INLINE void vec_store_tail_f32x8(float *to, __m256i lanes, __m256 value)
 
 typedef struct vec_exp_table {
     float log2e_lo[8], lowest[8], c6[8], c5[8], c4[8], c3[8], c2[8], c1[8], one[8];
+    float fused_lowest[8];
 } vec_exp_table;
 
 #define VEC_LANES(x) x, x, x, x, x, x, x, x
@@ -72,8 +73,8 @@ SATTN_INLINE void vec_horner_f32x8(__m256 p[], const __m256 r[], const float *c,
 }
 
 /* t[u] = exp(t[u]) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond (but below 88): 0
- * below SATTN_EXP_LOWEST, at -inf too; a NaN stays one. */
-SATTN_INLINE void vec_exp_each_f32x8(__m256 t[], const int count)
+ * below SATTN_EXP_LOWEST, or where fused SATTN_FUSED_EXP_LOWEST, at -inf too; a NaN stays one. */
+SATTN_INLINE void vec_exp_from_each_f32x8(__m256 t[], const int count, const bool is_fused)
 {
     static const _Alignas(32) vec_exp_table constants = {
         .log2e_lo = {VEC_LANES(SATTN_LOG2E_LO)},
@@ -85,9 +86,11 @@ SATTN_INLINE void vec_exp_each_f32x8(__m256 t[], const int count)
         .c2 = {VEC_LANES(SATTN_EXP2_C2)},
         .c1 = {VEC_LANES(SATTN_EXP2_C1)},
         .one = {VEC_LANES(1.0f)},
+        .fused_lowest = {VEC_LANES(SATTN_FUSED_EXP_LOWEST)},
     };
     const vec_exp_table *table = &constants;
     __asm__ volatile("" : "+r"(table));
+    const float *const lowest = is_fused ? table->fused_lowest : table->lowest;
     const __m256 log2e_hi = _mm256_set1_ps(SATTN_LOG2E_HI);
     __m256 n[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
     SATTN_UNROLL(4)
@@ -99,7 +102,7 @@ SATTN_INLINE void vec_exp_each_f32x8(__m256 t[], const int count)
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
         r[u] = _mm256_fmadd_ps(t[u], _mm256_load_ps(table->log2e_lo), r[u]);
-        t[u] = _mm256_cmp_ps(t[u], _mm256_load_ps(table->lowest), _CMP_NLT_UQ); /* kept lanes */
+        t[u] = _mm256_cmp_ps(t[u], _mm256_load_ps(lowest), _CMP_NLT_UQ); /* kept lanes */
         p[u] = _mm256_load_ps(table->c6);
     }
     vec_horner_f32x8(p, r, table->c5, count);
@@ -116,6 +119,16 @@ SATTN_INLINE void vec_exp_each_f32x8(__m256 t[], const int count)
         const __m256i scaled = _mm256_add_epi32(_mm256_castps_si256(p[u]), exponent);
         t[u] = _mm256_and_ps(_mm256_castsi256_ps(scaled), t[u]);
     }
+}
+
+SATTN_INLINE void vec_exp_each_f32x8(__m256 t[], const int count)
+{
+    vec_exp_from_each_f32x8(t, count, false);
+}
+
+SATTN_INLINE void vec_fused_exp_each_f32x8(__m256 t[], const int count)
+{
+    vec_exp_from_each_f32x8(t, count, true);
 }
 
 SATTN_INLINE __m256 vec_exp_f32x8(__m256 t)

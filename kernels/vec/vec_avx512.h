@@ -60,9 +60,9 @@ SATTN_INLINE void vec_horner_f32x16(__m512 p[], const __m512 r[], float c, const
         p[u] = _mm512_fmadd_ps(p[u], r[u], _mm512_set1_ps(c));
 }
 
-/* t[u] = exp(t[u]) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond: 0 below
- * SATTN_EXP_LOWEST, at -inf too; a NaN stays one. */
-SATTN_INLINE void vec_exp_each_f32x16(__m512 t[], const int count)
+/* t[u] = exp(t[u]) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond: 0 below `lowest`, at
+ * -inf too; a NaN stays one. */
+SATTN_INLINE void vec_exp_from_each_f32x16(__m512 t[], const int count, const float lowest)
 {
     const __m512 log2e_hi = _mm512_set1_ps(SATTN_LOG2E_HI);
     __mmask16 is_alive[VEC_EACH];
@@ -78,7 +78,7 @@ SATTN_INLINE void vec_exp_each_f32x16(__m512 t[], const int count)
         r[u] = _mm512_fmsub_ps(t[u], log2e_hi, n[u]);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
-        is_alive[u] = _mm512_cmp_ps_mask(t[u], _mm512_set1_ps(SATTN_EXP_LOWEST), _CMP_NLT_UQ);
+        is_alive[u] = _mm512_cmp_ps_mask(t[u], _mm512_set1_ps(lowest), _CMP_NLT_UQ);
         r[u] = _mm512_fmadd_ps(t[u], _mm512_set1_ps(SATTN_LOG2E_LO), r[u]);
         p[u] = _mm512_set1_ps(SATTN_EXP2_C6);
     }
@@ -91,6 +91,16 @@ SATTN_INLINE void vec_exp_each_f32x16(__m512 t[], const int count)
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u)
         t[u] = _mm512_maskz_scalef_ps(is_alive[u], p[u], n[u]);
+}
+
+SATTN_INLINE void vec_exp_each_f32x16(__m512 t[], const int count)
+{
+    vec_exp_from_each_f32x16(t, count, SATTN_EXP_LOWEST);
+}
+
+SATTN_INLINE void vec_fused_exp_each_f32x16(__m512 t[], const int count)
+{
+    vec_exp_from_each_f32x16(t, count, SATTN_FUSED_EXP_LOWEST);
 }
 
 SATTN_INLINE __m512 vec_exp_f32x16(__m512 t)

@@ -39,9 +39,9 @@ SATTN_INLINE float32x4_t vec_fma_lane_f32x4(float32x4_t sum, float32x4_t a, floa
 }
 
 /* exp(t) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond (but below 88): 0 below
- * SATTN_EXP_LOWEST, at -inf too; a NaN stays one. The sums run on -r, which needs no negation of n
- * and gives the same bits. */
-SATTN_INLINE float32x4_t vec_exp_f32x4(float32x4_t t)
+ * `lowest`, at -inf too; a NaN stays one. The sums run on -r, which needs no negation of n and
+ * gives the same bits. */
+SATTN_INLINE float32x4_t vec_exp_from_f32x4(float32x4_t t, const float lowest)
 {
     const float32x4_t n = vrndnq_f32(vmulq_f32(t, vdupq_n_f32(SATTN_LOG2E_HI)));
     float32x4_t minus_r = vfmsq_f32(n, t, vdupq_n_f32(SATTN_LOG2E_HI));
@@ -56,8 +56,18 @@ SATTN_INLINE float32x4_t vec_exp_f32x4(float32x4_t t)
      * range. A NaN converts to 0, so it passes. */
     const uint32x4_t exponent = vreinterpretq_u32_s32(vshlq_n_s32(vcvtq_s32_f32(n), 23));
     const uint32x4_t scaled = vaddq_u32(vreinterpretq_u32_f32(p), exponent);
-    const uint32x4_t is_below = vcltq_f32(t, vdupq_n_f32(SATTN_EXP_LOWEST)); /* false for a NaN */
+    const uint32x4_t is_below = vcltq_f32(t, vdupq_n_f32(lowest)); /* false for a NaN */
     return vreinterpretq_f32_u32(vbicq_u32(scaled, is_below));
+}
+
+SATTN_INLINE float32x4_t vec_exp_f32x4(float32x4_t t)
+{
+    return vec_exp_from_f32x4(t, SATTN_EXP_LOWEST);
+}
+
+SATTN_INLINE float32x4_t vec_fused_exp_f32x4(float32x4_t t)
+{
+    return vec_exp_from_f32x4(t, SATTN_FUSED_EXP_LOWEST);
 }
 
 enum { VEC_EACH = 4 };

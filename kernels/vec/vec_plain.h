@@ -64,13 +64,12 @@ SATTN_INLINE float plain_add_slope(float score, float slope, float distance)
     return plain_add_product(score, slope, distance);
 }
 
-/* exp(score) for score <= SATTN_LAZY_THRESHOLD; 0 below about SATTN_EXP_LOWEST (exp_poly.h). Adding
- * 1.5 * 2^23 rounds to an integer and leaves it in the low bits. Without FMA, t - n ln 2 takes the
- * place of t log2 e - n: the high part of ln 2 has so few digits that its product with n is exact
- * (Cody & Waite 1980). Selects choose between values that are needed anyway: a compiler may not
- * move arithmetic out of a branch, and then does not vectorise. At the clamp the power is 0
- * already. */
-SATTN_INLINE float plain_exp(float score)
+/* exp(score) for score <= SATTN_LAZY_THRESHOLD; 0 below `least`, FLT_MIN or more. Adding 1.5 * 2^23
+ * rounds to an integer and leaves it in the low bits. Without FMA, t - n ln 2 takes the place of
+ * t log2 e - n: the high part of ln 2 has so few digits that its product with n is exact (Cody &
+ * Waite 1980). Selects choose between values that are needed anyway: a compiler may not move
+ * arithmetic out of a branch, and then does not vectorise. At the clamp the power is 0 already. */
+SATTN_INLINE float plain_exp_from(float score, const float least)
 {
     const float magic = 0x1.8p23f;
     const float t = score < -88.0f ? -88.0f : score;
@@ -95,7 +94,19 @@ SATTN_INLINE float plain_exp(float score)
     float power;
     memcpy(&power, &bits, sizeof power);
     const float weight = p * power;
-    return weight < FLT_MIN ? 0.0f : weight;
+    return weight < least ? 0.0f : weight;
+}
+
+/* 0 below about SATTN_EXP_LOWEST (exp_poly.h). */
+SATTN_INLINE float plain_exp(float score)
+{
+    return plain_exp_from(score, FLT_MIN);
+}
+
+/* 0 below about SATTN_FUSED_EXP_LOWEST. */
+SATTN_INLINE float plain_fused_exp(float score)
+{
+    return plain_exp_from(score, 0x1p-90f);
 }
 
 /* The float whose biased exponent is in the low bits of `exponent`, with a significand of 1. */

@@ -95,6 +95,14 @@ sattn_defect(exp_low_part_dropped KERNELS ${prefill} FILE kernels/vec/exp_poly.h
   GROUP weights
   FROM [[#define SATTN_LOG2E_LO 0x1.4ae0cp-26f]]
   TO [[#define SATTN_LOG2E_LO 0.0f]])
+sattn_defect(lost_weights_kept KERNELS ${prefill} ${decode} FILE kernels/vec/exp_poly.h
+  GROUP weights
+  FROM [[#define SATTN_FUSED_EXP_LOWEST (-62.383244f)]]
+  TO [[#define SATTN_FUSED_EXP_LOWEST SATTN_EXP_LOWEST]])
+sattn_defect(factors_lost_like_weights KERNELS ${prefill} ${decode} FILE kernels/vec/exp_poly.h
+  GROUP weights
+  FROM [[#define SATTN_EXP_LOWEST       (-87.33654f)]]
+  TO [[#define SATTN_EXP_LOWEST       (-62.383244f)]])
 
 # ---- fused_prefill.h
 set(blocks KERNELS ${prefill} FILE kernels/fused/fused_prefill.h)
@@ -419,5 +427,9 @@ sattn_defect(nan_score_weighs_nothing KERNELS ${scalar} FILE kernels/vec/vec_pla
   TO [[const float t = score > -88.0f ? score : -88.0f;]])
 sattn_defect(weights_below_range_not_zero KERNELS ${scalar} FILE kernels/vec/vec_plain.h
   GROUP hidden-garbage
-  FROM [[return weight < FLT_MIN ? 0.0f : weight;]]
-  TO [[return weight < FLT_MIN ? FLT_MIN : weight;]])
+  FROM [[return weight < least ? 0.0f : weight;]]
+  TO [[return weight < least ? least : weight;]])
+sattn_defect(lost_weights_kept KERNELS ${scalar} FILE kernels/vec/vec_plain.h GROUP weights
+  FROM [[plain_exp_from(score, 0x1p-90f);]] TO [[plain_exp_from(score, FLT_MIN);]])
+sattn_defect(factors_lost_like_weights ${plain} GROUP weights
+  FROM [[plain_exp(old_max - block_max);]] TO [[plain_fused_exp(old_max - block_max);]])

@@ -98,8 +98,8 @@ sattn_defect(second_vector_takes_rows_of_the_first ${tile} GROUP rows
 # ---- helpers
 sattn_defect(nan_score_weighs_nothing FILE kernels/vec/vec_avx2.h GROUP specials
   KERNELS sattn_fused_f32_avx2 sattn_fused_f32_avx2_decode
-  FROM [[_mm256_load_ps(table->lowest), _CMP_NLT_UQ);]]
-  TO [[_mm256_load_ps(table->lowest), _CMP_GE_OQ);]])
+  FROM [[_mm256_load_ps(lowest), _CMP_NLT_UQ);]]
+  TO [[_mm256_load_ps(lowest), _CMP_GE_OQ);]])
 sattn_defect(weights_below_range_not_zero FILE kernels/vec/vec_avx2.h GROUP hidden-garbage
   KERNELS sattn_fused_f32_avx2 sattn_fused_f32_avx2_decode
   FROM [=[_mm256_and_ps(_mm256_castsi256_ps(scaled), t[u]);]=]

@@ -98,8 +98,8 @@ sattn_defect(second_vector_takes_rows_of_the_first ${tile} GROUP rows
 # ---- helpers
 sattn_defect(nan_score_weighs_nothing FILE kernels/vec/vec_avx512.h GROUP specials
   KERNELS sattn_fused_f32_avx512 sattn_fused_f32_avx512_decode
-  FROM [[_mm512_set1_ps(SATTN_EXP_LOWEST), _CMP_NLT_UQ);]]
-  TO [[_mm512_set1_ps(SATTN_EXP_LOWEST), _CMP_GE_OQ);]])
+  FROM [[_mm512_set1_ps(lowest), _CMP_NLT_UQ);]]
+  TO [[_mm512_set1_ps(lowest), _CMP_GE_OQ);]])
 sattn_defect(weights_below_range_not_zero FILE kernels/vec/vec_avx512.h GROUP hidden-garbage
   KERNELS sattn_fused_f32_avx512 sattn_fused_f32_avx512_decode
   FROM [=[_mm512_maskz_scalef_ps(is_alive[u], p[u], n[u]);]=]

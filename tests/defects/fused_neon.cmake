@@ -91,8 +91,8 @@ sattn_defect(output_of_the_last_block_only ${prefill} GROUP keys
 # ---- helpers
 sattn_defect(nan_score_weighs_nothing FILE kernels/vec/vec_neon.h GROUP specials
   KERNELS sattn_fused_f32_neon sattn_fused_f32_neon_decode
-  FROM [[vcltq_f32(t, vdupq_n_f32(SATTN_EXP_LOWEST)); /* false for a NaN */]]
-  TO [[vmvnq_u32(vcgeq_f32(t, vdupq_n_f32(SATTN_EXP_LOWEST)));]])
+  FROM [[vcltq_f32(t, vdupq_n_f32(lowest)); /* false for a NaN */]]
+  TO [[vmvnq_u32(vcgeq_f32(t, vdupq_n_f32(lowest)));]])
 sattn_defect(weights_below_range_not_zero FILE kernels/vec/vec_neon.h GROUP hidden-garbage
   KERNELS sattn_fused_f32_neon sattn_fused_f32_neon_decode
   FROM [[return vreinterpretq_f32_u32(vbicq_u32(scaled, is_below));]]
