@@ -116,12 +116,13 @@ SATTN_INLINE void vec_exp_full_in_each_f32x16(__m512 x[], const int count, const
     if (!has_registers)
         __asm__ volatile("" : "+r"(table));
     const __m512 magic = _mm512_set1_ps(table->magic);
+    __mmask16 is_alive[VEC_EACH];
     __m512 n[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u) {
-        /* Of a NaN and a number, maximum and minimum give their second operand. */
-        r[u] = _mm512_max_ps(_mm512_set1_ps(table->lowest), x[u]);
-        r[u] = _mm512_min_ps(_mm512_set1_ps(table->highest), r[u]);
+        is_alive[u] = _mm512_cmp_ps_mask(x[u], _mm512_set1_ps(table->zero), _CMP_NLT_UQ);
+        /* Of a NaN and a number, the minimum gives its second operand. */
+        r[u] = _mm512_min_ps(_mm512_set1_ps(table->highest), x[u]);
         n[u] = _mm512_fmadd_ps(r[u], _mm512_set1_ps(table->log2e), magic);
     }
     SATTN_UNROLL(4)
@@ -141,7 +142,7 @@ SATTN_INLINE void vec_exp_full_in_each_f32x16(__m512 x[], const int count, const
     vec_horner_f32x16(p, r, table->one, count);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u)
-        x[u] = _mm512_scalef_ps(p[u], n[u]);
+        x[u] = _mm512_maskz_scalef_ps(is_alive[u], p[u], n[u]);
 }
 
 SATTN_INLINE void vec_exp_full_each_f32x16(__m512 x[], const int count)

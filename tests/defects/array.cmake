@@ -12,8 +12,13 @@ sattn_defect(coefficient_off_in_its_last_digits KERNELS ${exps} FILE kernels/vec
   FROM [[#define SATTN_EXP_FULL_C2 0x1.fffffcp-2f]] TO [[#define SATTN_EXP_FULL_C2 0x1.ffff8cp-2f]])
 sattn_defect(low_part_dropped KERNELS ${exps} ${sigmoids} FILE kernels/vec/exp_full_poly.h GROUP long
   FROM [[#define SATTN_LN2_LO         0x1.7f7d1cp-20f]] TO [[#define SATTN_LN2_LO         0.0f]])
-sattn_defect(range_ends_too_early KERNELS ${exps} ${sigmoids} FILE kernels/vec/exp_full_poly.h GROUP ends
-  FROM [[#define SATTN_EXP_FULL_LOWEST  (-104.0f)]] TO [[#define SATTN_EXP_FULL_LOWEST  (-103.5f)]])
+sattn_defect(range_ends_too_early FILE kernels/vec/exp_full_poly.h GROUP ends
+  KERNELS sattn_exp_f32_scalar sattn_exp_f32_avx2 sattn_exp_f32_neon
+          sattn_sigmoid_f32_scalar sattn_sigmoid_f32_avx2 sattn_sigmoid_f32_neon
+  FROM [[#define SATTN_EXP_FULL_LOWEST  (-176.0f)]] TO [[#define SATTN_EXP_FULL_LOWEST  (-103.5f)]])
+sattn_defect(zero_too_early FILE kernels/vec/exp_full_poly.h GROUP ends
+  KERNELS sattn_exp_f32_avx512 sattn_sigmoid_f32_avx512
+  FROM [[#define SATTN_EXP_FULL_ZERO    (-104.0f)]] TO [[#define SATTN_EXP_FULL_ZERO    (-100.0f)]])
 sattn_defect(coefficient_off_in_its_last_digits KERNELS ${tanhs} FILE kernels/vec/tanh_poly.h
   GROUP long
   FROM [[#define SATTN_TANH_C1 0x1.110be4p-3f]] TO [[#define SATTN_TANH_C1 0x1.110de4p-3f]])
@@ -53,8 +58,8 @@ sattn_defect(element_behind_the_last_written ${map} GROUP lengths
   FROM [[vec_tail_m16(args->n - i);]] TO [[vec_tail_m16(args->n - i + (i < args->n));]])
 sattn_defect(nan_lost KERNELS sattn_exp_f32_avx512 sattn_sigmoid_f32_avx512 FILE kernels/vec/vec_avx512.h
   GROUP specials
-  FROM [[_mm512_max_ps(_mm512_set1_ps(table->lowest), x[u]);]]
-  TO [[_mm512_max_ps(x[u], _mm512_set1_ps(table->lowest));]])
+  FROM [[_mm512_set1_ps(table->zero), _CMP_NLT_UQ);]]
+  TO [[_mm512_set1_ps(table->zero), _CMP_GE_OQ);]])
 sattn_defect(sign_lost KERNELS sattn_tanh_f32_avx512 FILE kernels/vec/vec_avx512.h GROUP lengths
   FROM [[_mm512_or_ps(size, _mm512_and_ps(x[u], _mm512_set1_ps(-0.0f)));]] TO [[size;]])
 set(sigmoid KERNELS sattn_sigmoid_f32_avx512 FILE kernels/vec/sigmoid_avx512.h)
