@@ -21,18 +21,20 @@ static const double wide = 5.5, narrow = 3.6;
 static struct {
     double width;
     int64_t now_ns;
+    int64_t step_ns; /* what goes by with each look at the time */
     int probes;
+    int busy; /* probes from now on that find a shared core */
 } core;
 
 static double width_of_script(void)
 {
     ++core.probes;
-    return core.width;
+    return core.busy-- > 0 ? narrow : core.width;
 }
 
 static int64_t now_of_script(void)
 {
-    return core.now_ns;
+    return core.now_ns += core.step_ns;
 }
 
 static const sattn_issue_source script = {.width = width_of_script, .now_ns = now_of_script};
@@ -279,6 +281,54 @@ static void test_too_few_free_rounds(void **state)
     sattn_measure_free(&r, 1);
 }
 
+/* ---- waiting for a free core */
+
+static bool always(void)
+{
+    return true;
+}
+
+static void test_free_core_is_awaited(void **state)
+{
+    (void)state;
+    const int64_t hour_ns = (int64_t)3600 * 1000000000;
+    see(wide, SATTN_ISSUE_WIDEST);
+    core.step_ns = SATTN_ISSUE_FRESH_NS;
+    core.probes = 0;
+    assert_true(sattn_issue_await(hour_ns, NULL) == 0 && core.probes == 1);
+    core.busy = 40;
+    assert_true(sattn_issue_await(hour_ns, NULL) > 0 && core.busy < 0);
+    core.busy = 1000000000;
+    assert_true(sattn_issue_await(1000, NULL) >= 1000);
+    assert_true(sattn_issue_await(hour_ns, always) == 0);
+    core.probes = 0;
+    assert_true(sattn_issue_await(0, NULL) == 0 && core.probes == 0);
+}
+
+/* A round begins on a free core while there is patience; then it begins as it may. */
+static void test_rounds_wait(void **state)
+{
+    (void)state;
+    for (int patient = 0; patient < 2; ++patient) {
+        kernel k = {.windows = 0};
+        const sattn_measure_candidate candidate = {.name = "k", .run = run_kernel, .context = &k};
+        const sattn_measure_plan plan = {.candidates = &candidate, .n_candidates = 1};
+        const sattn_measure_options options = {.budget_s = 1e9,
+                                               .patience_s = patient ? 3600 : 0,
+                                               .min_rounds = MIN_ROUNDS,
+                                               .max_rounds = ROUNDS};
+        sattn_measure_result r;
+        fill(&k, 0, ROUNDS, wide);
+        core.busy = 0;
+        see(wide, SATTN_ISSUE_WIDEST);
+        core.step_ns = SATTN_ISSUE_FRESH_NS;
+        core.busy = 200;
+        assert_true(sattn_measure(&plan, &options, &r));
+        assert_int_equal(r.taint.shared > 0, !patient);
+        sattn_measure_free(&r, 1);
+    }
+}
+
 static void test_several_threads_are_not_known(void **state)
 {
     (void)state;
@@ -304,6 +354,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_shared_rounds_are_left_out, begin, end),
         cmocka_unit_test_setup_teardown(test_rounds_are_judged_at_the_end, begin, end),
         cmocka_unit_test_setup_teardown(test_too_few_free_rounds, begin, end),
+        cmocka_unit_test_setup_teardown(test_free_core_is_awaited, begin, end),
+        cmocka_unit_test_setup_teardown(test_rounds_wait, begin, end),
         cmocka_unit_test_setup_teardown(test_several_threads_are_not_known, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,8 @@ static const double slow_round_s = 0.2;
 /* A window of a layer: several steps of a decoder, so that there is one before it, not timed, that
  * leaves the weights where steps leave them; 0 is the usual one. */
 static const double layer_window_s = 4e-3;
+/* Share of the measuring time in which a core that is shared may be waited for. */
+static const double patience = 0.7;
 
 /* All that a job needs while it runs. */
 typedef struct job_run {
@@ -234,7 +236,9 @@ static void measure(job_run *run)
                                      .n_candidates = run->n_candidates,
                                      .references = run->bounds.references,
                                      .n_references = run->bounds.count};
-    const sattn_measure_options options = {.budget_s = budget(run),
+    const double budget_s = budget(run);
+    const sattn_measure_options options = {.budget_s = budget_s,
+                                           .patience_s = patience * budget_s,
                                            .window_s =
                                                run->job->task->is_layer ? layer_window_s : 0,
                                            .min_rounds = SATTN_STAT_LEAST,

@@ -107,3 +107,13 @@ bool sattn_issue_is_shared(double width)
 {
     return width > 0 && width < SATTN_ISSUE_SHARED * seen.widest[SATTN_ISSUE_WIDEST - 1];
 }
+
+int64_t sattn_issue_await(int64_t most_ns, bool (*is_stopped)(void))
+{
+    const int64_t begin = sattn_now_ns();
+    int64_t waited = 0;
+    while (waited < most_ns && sattn_issue_is_shared(sattn_issue_width()) &&
+           !(is_stopped && is_stopped()))
+        waited = sattn_now_ns() - begin;
+    return waited;
+}

@@ -32,6 +32,10 @@ double sattn_issue_lesser(double a, double b);
 /* Whether another hardware thread was at work on the core, by all widths until now. */
 bool sattn_issue_is_shared(double width);
 
+/* Looks at the core until it is free, most_ns have gone by, or is_stopped, where not NULL, says so.
+ * Returns how long that took, 0 where the core was free at once. */
+int64_t sattn_issue_await(int64_t most_ns, bool (*is_stopped)(void));
+
 /* Where widths come from, and the time; tests have their own. */
 typedef struct sattn_issue_source {
     double (*width)(void);

@@ -44,6 +44,8 @@ typedef struct sattn_measure_plan {
 typedef struct sattn_measure_options {
     double budget_s; /* for all rounds, without calibration; up to twice it under load; 1 */
     double window_s; /* 1e-3 */
+    /* Of the budget, spent on waiting for a core that another hardware thread uses; none. */
+    double patience_s;
     int min_rounds;  /* 5; these are made even if the budget is short */
     int max_rounds;  /* 300 */
     /* If not NULL, called between rounds with the share of the work that is done, in [0, 1]. */

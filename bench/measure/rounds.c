@@ -132,6 +132,13 @@ static void keep_round(sattn_rounds *rounds, size_t c, bool all_tainted)
                 rounds->plan->candidates[c].work[r] / track->times[round] / track->rates[r][round];
 }
 
+/* What is measured beside another hardware thread is left out in the end. */
+static void await_free_core(sattn_rounds *rounds, size_t c)
+{
+    if (rounds->plan->candidates[c].threads <= 1)
+        rounds->patience_ns -= sattn_issue_await(rounds->patience_ns, rounds->is_stopped);
+}
+
 /* Forwards: each candidate, then its references. Backwards the mirror image of that, so that over
  * two rounds a steady drift cancels from every ratio. */
 static void measure_round(sattn_rounds *rounds, bool backwards, bool keep)
@@ -141,6 +148,7 @@ static void measure_round(sattn_rounds *rounds, bool backwards, bool keep)
         const size_t c = backwards ? n - 1 - i : i;
         rounds->tracks[c].preempted = false;
         rounds->tracks[c].width = 0;
+        await_free_core(rounds, c);
         if (backwards)
             measure_references(rounds, c, keep);
         measure_candidate(rounds, c, keep);
@@ -207,6 +215,8 @@ void sattn_rounds_run(sattn_rounds *rounds, const sattn_measure_options *options
 {
     calibrate(rounds, options->window_s * 1e9);
     sattn_outside_begin(&rounds->outside);
+    rounds->patience_ns = (int64_t)(options->patience_s * 1e9);
+    rounds->is_stopped = options->is_stopped;
     measure_round(rounds, false, false); /* warm-up: everything has run, clocks are up */
     const int64_t begin = sattn_now_ns();
     const double budget_ns = options->budget_s * 1e9;

@@ -30,6 +30,8 @@ typedef struct sattn_rounds {
     const sattn_measure_plan *plan;
     sattn_track *tracks; /* [n_candidates] */
     sattn_outside outside;
+    int64_t patience_ns; /* left for waiting */
+    bool (*is_stopped)(void);
     int made;
 } sattn_rounds;
 

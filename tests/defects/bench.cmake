@@ -54,6 +54,10 @@ sattn_dispatch_defect(issue_width_stands_for_nothing ${issue}
   FROM [[seen.latest_ns < SATTN_ISSUE_FRESH_NS)]] TO [[seen.latest_ns < 0)]])
 sattn_dispatch_defect(issue_not_known_is_the_lesser ${issue}
   FROM [[(a < b || !(b > 0))]] TO [[a < b]])
+sattn_dispatch_defect(issue_waited_for_ever ${issue}
+  FROM [[while (waited < most_ns && sattn]] TO [[while (most_ns > 0 && sattn]])
+sattn_dispatch_defect(issue_wait_not_stopped ${issue}
+  FROM [[!(is_stopped && is_stopped()))]] TO [[!(is_stopped && !is_stopped()))]])
 set(calls FILE bench/measure/calls.c COMMAND test_issue)
 sattn_dispatch_defect(issue_after_calls_not_looked_at ${calls}
   FROM [[sattn_issue_lesser(before, width_for(candidate->threads));]] TO [[before;]])
@@ -64,6 +68,9 @@ sattn_dispatch_defect(issue_of_one_core_for_several_threads ${calls}
 set(rounds FILE bench/measure/rounds.c COMMAND test_issue)
 sattn_dispatch_defect(issue_of_the_rounds_before ${rounds}
   FROM [[        rounds->tracks[c].width = 0;
+]] TO [[]])
+sattn_dispatch_defect(issue_never_waited ${rounds}
+  FROM [[        await_free_core(rounds, c);
 ]] TO [[]])
 sattn_dispatch_defect(issue_never_judged ${rounds}
   FROM [[    judge_widths(rounds);
