@@ -12,6 +12,7 @@
 #ifndef SATTN_KERNELS_FUSED_DECODE_SCORE_AVX512_H
 #define SATTN_KERNELS_FUSED_DECODE_SCORE_AVX512_H
 
+#include "kernels/fused/fused_decode_avx512.h"
 #include "kernels/fused/fused_decode_fetch.h"
 #include "kernels/vec/score_skew_avx512.h"
 #include "kernels/vec/score_tile_avx512.h"
@@ -21,12 +22,6 @@ enum {
     TILE = 16, /* accumulators of a register tile */
     WIDE = 256 /* features beyond which one row takes several vectors per turn */
 };
-
-/* max returns its second operand if either is NaN, so the running maximum comes second. */
-SATTN_INLINE __m512 raise_max(__m512 max_f32x16, __m512 s_f32x16)
-{
-    return _mm512_max_ps(s_f32x16, max_f32x16);
-}
 
 /* n_rows vectors of each step: those of the rows of a group, scaled, of which n exist; behind them
  * zeros. At `to`, and `step` floats further. */
@@ -115,17 +110,6 @@ SATTN_INLINE void store_tile(float *s, __m512 tile_f32x16, const int n_rows, con
     _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));
     if (n_rows > 3)
         _mm_storeu_ps(s + 3 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 3));
-}
-
-/* block_max of n_rows rows from the maximum over their tiles of n_keys scores. */
-SATTN_INLINE void store_max(float *block_max, __m512 max_f32x16, const int n_rows, const int n_keys)
-{
-    max_f32x16 = _mm512_max_ps(max_f32x16, _mm512_permute_ps(max_f32x16, 0x4e));
-    max_f32x16 = _mm512_max_ps(max_f32x16, _mm512_permute_ps(max_f32x16, 0xb1));
-    if (n_keys == 8)
-        max_f32x16 = _mm512_max_ps(max_f32x16, _mm512_shuffle_f32x4(max_f32x16, max_f32x16, 0xb1));
-    max_f32x16 = _mm512_maskz_compress_ps(n_keys == 8 ? 0x0101 : 0x1111, max_f32x16);
-    vec_store_tail_f32x16(block_max, vec_tail_m16(n_rows), max_f32x16);
 }
 
 SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *block,

@@ -2,84 +2,15 @@
  *
  * fused_f32_avx512_decode.c: fused attention for few query rows, 16 features per vector.
  *
- * The method is in fused_decode.h; here are its steps but the products. */
+ * The method is in fused_decode.h, its steps are in fused_decode_avx512.h, the products in
+ * fused_decode_score_avx512.h and fused_decode_av_avx512.h. */
 #include "kernels/fused/fused_decode.h"
 #include "kernels/fused/fused_decode_av_avx512.h"
+#include "kernels/fused/fused_decode_avx512.h"
 #include "kernels/fused/fused_decode_score_avx512.h"
 #include "kernels/vec/softcap_avx512.h"
-#include "kernels/vec/vec_avx512.h"
-
-enum { LANES = 16 };
 
 void sattn_fused_f32_avx512_decode(const sattn_fused_args *args);
-
-/* Not inlined, or clang keeps its constants on the stack. */
-SATTN_NOINLINE void slope(float *s, int n, const fused_decode_alibi *alibi)
-{
-    const __m512 slope = _mm512_set1_ps(alibi->slope);
-    const __m512 position = _mm512_set1_ps(alibi->position);
-    const __m512 steps = _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    for (int j = 0; j < n; j += LANES) {
-        const __mmask16 tail = vec_tail_m16(n - j);
-        const __m512 key = _mm512_add_ps(_mm512_set1_ps((float)j), steps);
-        const __m512 distance = _mm512_abs_ps(_mm512_sub_ps(position, key));
-        const __m512 s_f32x16 = vec_load_tail_f32x16(s + j, tail);
-        vec_store_tail_f32x16(s + j, tail, _mm512_fmadd_ps(slope, distance, s_f32x16));
-    }
-}
-
-static void maximum(fused_decode_state *st, int n)
-{
-    for (int r = 0; r < st->n_rows; ++r) {
-        const float *const s = st->s + r * FUSED_DECODE_KEYS;
-        __m512 max_f32x16 = _mm512_set1_ps(-INFINITY);
-        for (int j = 0; j < n; j += LANES)
-            max_f32x16 = raise_max(max_f32x16, _mm512_loadu_ps(s + j));
-        st->block_max[r] = vec_hmax_f32x16(max_f32x16);
-    }
-}
-
-/* n weights and their sum for `count` rows from row r on, side by side. */
-SATTN_INLINE void weigh_rows(fused_decode_state *st, int r, int n, const int count)
-{
-    float *const s = st->s + r * FUSED_DECODE_KEYS;
-    __m512 m_f32x16[VEC_EACH], sum_f32x16[VEC_EACH];
-    SATTN_UNROLL(4)
-    for (int i = 0; i < count; ++i) {
-        m_f32x16[i] = _mm512_set1_ps(fused_decode_reference(st, r + i));
-        sum_f32x16[i] = _mm512_setzero_ps();
-    }
-    for (int j = 0; j < n; j += LANES) {
-        __m512 p_f32x16[VEC_EACH];
-        SATTN_UNROLL(4)
-        for (int i = 0; i < count; ++i)
-            p_f32x16[i] =
-                _mm512_sub_ps(_mm512_loadu_ps(s + i * FUSED_DECODE_KEYS + j), m_f32x16[i]);
-        vec_fused_exp_each_f32x16(p_f32x16, count);
-        SATTN_UNROLL(4)
-        for (int i = 0; i < count; ++i) {
-            sum_f32x16[i] = _mm512_add_ps(sum_f32x16[i], p_f32x16[i]);
-            _mm512_storeu_ps(s + i * FUSED_DECODE_KEYS + j, p_f32x16[i]);
-        }
-    }
-    SATTN_UNROLL(4)
-    for (int i = 0; i < count; ++i)
-        st->row_sum[r + i] += vec_hsum_f32x16(sum_f32x16[i]);
-}
-
-static void weigh(fused_decode_state *st, int n)
-{
-    int r = 0;
-    for (; r + VEC_EACH <= st->n_rows; r += VEC_EACH)
-        weigh_rows(st, r, n, VEC_EACH);
-    for (; r < st->n_rows; ++r)
-        weigh_rows(st, r, n, 1);
-}
-
-static float exp_of_one(float t)
-{
-    return _mm512_cvtss_f32(vec_exp_f32x16(_mm512_set1_ps(t)));
-}
 
 void sattn_fused_f32_avx512_decode(const sattn_fused_args *args)
 {

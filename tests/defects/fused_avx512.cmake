@@ -125,7 +125,7 @@ sattn_defect(two_keys_swapped_in_reduction FILE kernels/vec/vec_avx512.h GROUP k
 
 # ---- decode
 set(dot KERNELS sattn_fused_f32_avx512_decode FILE kernels/vec/score_tile_avx512.h)
-set(decode KERNELS sattn_fused_f32_avx512_decode FILE kernels/fused/fused_f32_avx512_decode.c)
+set(steps KERNELS sattn_fused_f32_avx512_decode FILE kernels/fused/fused_decode_avx512.h)
 set(scores KERNELS sattn_fused_f32_avx512_decode FILE kernels/fused/fused_decode_score_avx512.h)
 set(skewed KERNELS sattn_fused_f32_avx512_decode FILE kernels/vec/score_skew_avx512.h)
 set(av KERNELS sattn_fused_f32_avx512_decode FILE kernels/fused/fused_decode_av_avx512.h)
@@ -168,7 +168,8 @@ sattn_defect(two_rows_swapped ${scores} GROUP groups
     _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));]]
   TO [[_mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));
     _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));]])
-sattn_defect(maximum_of_another_row ${scores} GROUP rising-rows
+sattn_defect(maximum_of_another_row FILE kernels/fused/fused_decode_avx512.h GROUP rising-rows
+  KERNELS sattn_fused_f32_avx512_decode
   FROM [[n_keys == 8 ? 0x0101 : 0x1111, max_f32x16]]
   TO [[n_keys == 8 ? 0x0101 : 0x1113, max_f32x16]])
 sattn_defect(parts_added_in_order ${av} GROUP same-keys
@@ -176,19 +177,19 @@ sattn_defect(parts_added_in_order ${av} GROUP same-keys
                                 _mm512_add_ps(acc[n_sums + i], acc[3 * n_sums + i]));]]
   TO [[_mm512_add_ps(_mm512_add_ps(sum, acc[n_sums + i]),
                                 _mm512_add_ps(acc[2 * n_sums + i], acc[3 * n_sums + i]));]])
-sattn_defect(distance_without_its_size ${decode} GROUP alibi
+sattn_defect(distance_without_its_size ${steps} GROUP alibi
   FROM [[_mm512_abs_ps(_mm512_sub_ps(position, key));]] TO [[_mm512_sub_ps(position, key);]])
-sattn_defect(tail_without_alibi ${decode} GROUP alibi
+sattn_defect(tail_without_alibi ${steps} GROUP alibi
   FROM [[for (int j = 0; j < n; j += LANES) {
         const __mmask16 tail]]
   TO [[for (int j = 0; j + LANES <= n; j += LANES) {
         const __mmask16 tail]])
-sattn_defect(places_of_two_keys_swapped ${decode} GROUP alibi
+sattn_defect(places_of_two_keys_swapped ${steps} GROUP alibi
   FROM [[10, 11, 12, 13, 14, 15);]] TO [[10, 11, 12, 13, 15, 14);]])
-sattn_defect(sum_of_the_last_block_only ${decode} GROUP keys
+sattn_defect(sum_of_the_last_block_only ${steps} GROUP keys
   FROM [[st->row_sum[r + i] += vec_hsum_f32x16(sum_f32x16[i]);]]
   TO [[st->row_sum[r + i] = vec_hsum_f32x16(sum_f32x16[i]);]])
-sattn_defect(reference_of_another_row ${decode} GROUP rising-rows
+sattn_defect(reference_of_another_row ${steps} GROUP rising-rows
   FROM [[fused_decode_reference(st, r + i)]] TO [[fused_decode_reference(st, r)]])
 sattn_defect(query_read_beyond_its_end ${scores} GROUP every-d
   FROM [[_mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale),
