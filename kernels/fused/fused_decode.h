@@ -68,7 +68,7 @@ static inline void fused_decode_start(const sattn_fused_args *a, const fused_dec
                                       const fused_strip *strip)
 {
     st->n_rows = strip->n_rows;
-    st->group = fetch->is_far ? ops->group : SCORE_GROUP;
+    st->group = fetch->is_far ? ops->group : ops->near_group;
     st->slot = fused_decode_padded(st);
     for (int r = 0; r < st->n_rows; ++r) {
         st->row_max[r] = -INFINITY;

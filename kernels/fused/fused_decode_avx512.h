@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * fused_decode_avx512.h: the steps of fused_decode.h in AVX-512 but the two products, which are in
- * fused_decode_score_avx512.h and fused_decode_av_avx512.h. */
+ * fused_decode_score_avx512.h or fused_decode_quad_avx512.h and in fused_decode_av_avx512.h. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_AVX512_H
 #define SATTN_KERNELS_FUSED_DECODE_AVX512_H
 

@@ -62,7 +62,8 @@ typedef struct fused_decode_alibi {
 
 typedef struct fused_decode_ops {
     int lanes;
-    int group;        /* most rows of a group: SCORE_GROUP, or twice that */
+    int group;        /* most rows of a group from memory: SCORE_GROUP, or twice that */
+    int near_group;   /* and from a cache */
     int in_order;     /* most rows that read K key by key, so in the order in which it lies */
     bool takes_turns; /* from memory groups of rows meet a few keys of a block at a time */
     /* q = scale * Q as `score` wants it; NULL: by score_group_pack,

@@ -66,6 +66,7 @@ void sattn_fused_f32_avx2_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
                                          .group = SCORE_GROUP,
+                                         .near_group = SCORE_GROUP,
                                          .in_order = 1,
                                          .takes_turns = true,
                                          .score = score,

@@ -16,6 +16,7 @@ void sattn_fused_f32_avx512_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
                                          .group = SCORE_WIDE,
+                                         .near_group = SCORE_GROUP,
                                          .in_order = 2,
                                          .pack = pack,
                                          .score = score,

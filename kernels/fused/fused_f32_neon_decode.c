@@ -118,6 +118,7 @@ void sattn_fused_f32_neon_decode(const sattn_fused_args *args)
 {
     static const fused_decode_ops ops = {.lanes = LANES,
                                          .group = SCORE_GROUP,
+                                         .near_group = SCORE_GROUP,
                                          .score = score,
                                          .cap = vec_softcap,
                                          .slope = slope,

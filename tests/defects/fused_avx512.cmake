@@ -169,7 +169,7 @@ sattn_defect(two_rows_swapped ${scores} GROUP groups
   TO [[_mm_storeu_ps(s + FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 2));
     _mm_storeu_ps(s + 2 * FUSED_DECODE_KEYS, _mm512_extractf32x4_ps(tile_f32x16, 1));]])
 sattn_defect(maximum_of_another_row FILE kernels/fused/fused_decode_avx512.h GROUP rising-rows
-  KERNELS sattn_fused_f32_avx512_decode
+  KERNELS sattn_fused_f32_avx512_decode sattn_fused_f32_avx512_quad
   FROM [[n_keys == 8 ? 0x0101 : 0x1111, max_f32x16]]
   TO [[n_keys == 8 ? 0x0101 : 0x1113, max_f32x16]])
 sattn_defect(parts_added_in_order ${av} GROUP same-keys
@@ -237,3 +237,55 @@ sattn_defect(more_near_rows_in_other_sums ${av} GROUP near-and-far
   FROM [[block->is_far ? 2 : 4;]] TO [[2;]])
 sattn_defect(more_near_rows_do_not_begin_at_zero ${av} GROUP every-d_v
   FROM [[.is_first = true,]] TO [[.is_first = false,]])
+
+# ---- four rows x four features to a vector
+set(quad KERNELS sattn_fused_f32_avx512_quad FILE kernels/fused/fused_decode_quad_avx512.h)
+
+sattn_defect(tail_of_features_dropped ${quad} GROUP every-d
+  FROM [[if (left > 0)
+        quad_step]]
+  TO [[if (left > 0 && d < QUAD)
+        quad_step]])
+sattn_defect(feature_behind_the_last_read ${quad} GROUP every-d
+  FROM [[is_tail ? _mm_maskz_loadu_ps(lanes, k) : _mm_loadu_ps(k)]]
+  TO [[is_tail && lanes == 0 ? _mm_setzero_ps() : _mm_loadu_ps(k)]])
+sattn_defect(query_read_beyond_its_end ${quad} GROUP every-d
+  FROM [[_mm512_maskz_mul_ps(lanes, _mm512_set1_ps(scale),
+                                                      vec_load_tail_f32x16(rows[r] + x, lanes))]]
+  TO [[_mm512_mul_ps(_mm512_set1_ps(scale), _mm512_loadu_ps(rows[r] + x))]])
+sattn_defect(rows_of_the_first_group_packed ${quad} GROUP groups
+  FROM [[strip->q + first + r, n - r]] TO [[strip->q + r, n - r]])
+sattn_defect(first_rows_of_a_group_packed_twice ${quad} GROUP groups
+  FROM [[strip->q + first + r, n - r]] TO [[strip->q + first, n - r]])
+sattn_defect(rows_behind_the_last_packed ${quad} GROUP groups
+  FROM [[q_f32x16[r] = r < n ? ]] TO [[q_f32x16[r] = r < QUAD ? ]])
+sattn_defect(rows_and_steps_swapped ${quad} GROUP groups
+  FROM [[v[1] = _mm512_shuffle_f32x4(low01, low23, 0xdd);
+    v[2] = _mm512_shuffle_f32x4(high01, high23, 0x88);]]
+  TO [[v[2] = _mm512_shuffle_f32x4(low01, low23, 0xdd);
+    v[1] = _mm512_shuffle_f32x4(high01, high23, 0x88);]])
+sattn_defect(keys_swapped_in_reduction ${quad} GROUP keys
+  FROM [[return _mm512_add_ps(_mm512_shuffle_ps(pairs[0], pairs[1], 0x88),
+                         _mm512_shuffle_ps(pairs[0], pairs[1], 0xdd));]]
+  TO [[return _mm512_add_ps(_mm512_shuffle_ps(pairs[1], pairs[0], 0x88),
+                         _mm512_shuffle_ps(pairs[1], pairs[0], 0xdd));]])
+sattn_defect(lanes_added_in_another_order_for_few ${quad} GROUP rows-alone
+  FROM [[sums[i][first + j / QUAD] = quad_sums_f32x16(acc + i * n_keys + j);]]
+  TO [[{
+            for (int key = 0; n_vecs == 1 && key < QUAD; ++key)
+                acc[j + key] = _mm512_permute_ps(acc[j + key], 0xd8);
+            sums[i][first + j / QUAD] = quad_sums_f32x16(acc + i * n_keys + j);
+        }]])
+sattn_defect(first_keys_of_a_unit_scored_twice ${quad} GROUP keys
+  FROM [[k + (j + i * QUAD) * stride;]] TO [[k + i * QUAD * stride;]])
+sattn_defect(key_behind_the_last_read ${quad} GROUP keys
+  FROM [[(j + i < n_left ? j + i : n_left - 1)]] TO [[(j + i)]])
+sattn_defect(lone_last_key_not_scored ${quad} GROUP keys
+  FROM [[if (j < n_left)]] TO [[if (j + 1 < n_left || j == 0)]])
+sattn_defect(halves_of_a_group_swapped ${quad} GROUP groups
+  FROM [[s + (i * QUAD + r) * FUSED_DECODE_KEYS]]
+  TO [[s + ((n_vecs - 1 - i) * QUAD + r) * FUSED_DECODE_KEYS]])
+sattn_defect(row_behind_the_last_stored ${quad} GROUP long-rows
+  FROM [[if (n_vecs > 1 || r < n_rows)]] TO [[if (n_rows > 0)]])
+sattn_defect(maximum_of_the_first_keys_only ${quad} GROUP rising-rows
+  FROM [[raise_max(max_f32x16[i], sums[i][j])]] TO [[raise_max(max_f32x16[i], sums[i][0])]])
