@@ -196,6 +196,7 @@ static sattn_status begin(sattn_recipe_list *list, request *r, sattn_plan *plan,
     list->asked_splits =
         r->key_splits > 0 ? (int)sattn_splits_asked(plan->args.n_k, r->key_splits) : 0;
     list->phase = plan->phase;
+    list->is_several = plan->is_several;
     list->shape_class = sattn_plan_class(plan, options);
     const sattn_recipe recipe = recipe_of(plan);
     r->named = named_for(&recipe, r->overrides);
@@ -240,6 +241,7 @@ sattn_status sattn_list_apart_recipes(sattn_recipe_list *list, const sattn_shape
     sattn_recipe taken = {.computation = SATTN_COMPUTE_APART}, first = taken;
     sattn_status status = sattn_options_check(options);
     list->phase = sattn_class_phase(shape_class);
+    list->is_several = false;
     if (status == SATTN_OK)
         status = sattn_overrides_get(options, &list->overrides);
     if (status == SATTN_OK)

@@ -32,6 +32,7 @@ enum { SATTN_RECIPES_MAX = SATTN_KERNEL_COUNT + 32 + SATTN_TRIED_MAX };
 typedef struct sattn_recipe_list {
     sattn_shape_class shape_class;
     sattn_phase phase; /* of the default */
+    bool is_several;   /* what sattn_are_several says of the call */
     sattn_overrides overrides;
     size_t n;
     sattn_judged_recipe items[SATTN_RECIPES_MAX]; /* the default first; no two equal */

@@ -5,12 +5,18 @@
 
 #include <stdio.h>
 
-/* Whether the registry's order has all of its kernels in the phase. */
-static bool is_ranked(const sattn_recipe *recipe, sattn_phase phase)
+/* Whether the registry's order has all kernels of the recipe for such calls. */
+static bool is_ranked(const sattn_recipe_list *list, const sattn_recipe *recipe)
 {
-    for (int op = 0; op < SATTN_OP_COUNT; ++op)
-        if (recipe->kernels[op] && !(recipe->kernels[op]->phases & (unsigned)phase))
+    for (int op = 0; op < SATTN_OP_COUNT; ++op) {
+        const sattn_selection selection = {.op = (sattn_op)op,
+                                           .phase = list->phase,
+                                           .usable = list->overrides.usable,
+                                           .is_several = list->is_several};
+        if (recipe->kernels[op] &&
+            sattn_judge(recipe->kernels[op], &selection) == SATTN_VERDICT_NOT_RANKED)
             return false;
+    }
     return true;
 }
 
@@ -47,7 +53,7 @@ void sattn_recipe_reason(const sattn_recipe_list *list, size_t index, char text[
         break;
     case SATTN_RECIPE_ELIGIBLE:
         sattn_phases_print((unsigned)list->phase, words, sizeof words);
-        if (!is_ranked(&item->recipe, list->phase))
+        if (!is_ranked(list, &item->recipe))
             snprintf(text, SATTN_REASON_TEXT, "not ranked%s%s: taken only by name or by a profile",
                      has_phase ? " for " : "", has_phase ? words : "");
         break;

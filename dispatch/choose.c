@@ -11,29 +11,37 @@
 
 /* ---- the registry's order */
 
-static const sattn_kernel *first_of(sattn_op op, sattn_phase phase, sattn_features usable)
+static const sattn_kernel *first_of(const sattn_selection *selection)
 {
     size_t count;
-    const sattn_selection selection = {op, phase, usable, NULL};
     const sattn_kernel *const rows = sattn_registry(&count);
-    return sattn_select(rows, count, &selection);
+    return sattn_select(rows, count, selection);
 }
 
-sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_overrides *overrides,
-                                 const sattn_kernel **kernel)
+static sattn_status choose_kernel(sattn_op op, sattn_phase phase, bool is_several,
+                                  const sattn_overrides *overrides, const sattn_kernel **kernel)
 {
+    const sattn_selection selection = {
+        .op = op, .phase = phase, .usable = overrides->usable, .is_several = is_several};
     const sattn_kernel *const forced = overrides->forced[op];
-    *kernel = forced ? forced : first_of(op, phase, overrides->usable);
+    *kernel = forced ? forced : first_of(&selection);
     if (*kernel)
         return SATTN_OK;
     return sattn_fail(SATTN_ERR_KERNEL, "no kernel of this build for %s can run here",
                       sattn_op_name(op));
 }
 
+sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_overrides *overrides,
+                                 const sattn_kernel **kernel)
+{
+    return choose_kernel(op, phase, false, overrides, kernel);
+}
+
 int64_t sattn_prefill_tile_rows(const sattn_overrides *overrides)
 {
-    const sattn_kernel *const kernel =
-        first_of(SATTN_OP_fused, SATTN_PHASE_PREFILL, overrides->usable);
+    const sattn_selection selection = {
+        .op = SATTN_OP_fused, .phase = SATTN_PHASE_PREFILL, .usable = overrides->usable};
+    const sattn_kernel *const kernel = first_of(&selection);
     return kernel ? kernel->tile_rows : 0;
 }
 
@@ -65,14 +73,16 @@ static sattn_phase phase_of(const sattn_plan *plan, const sattn_overrides *overr
                              sattn_least_width(a));
 }
 
-/* The last rows of a prefill may get another kernel; one that was asked for by name does all. */
+/* The last rows of a prefill may get another kernel; one that was asked for by name does all. It is
+ * the same for units of any number of rows, some of which leave few. */
 static const sattn_kernel *rest_kernel_of(const sattn_plan *plan, const sattn_overrides *overrides)
 {
     if (plan->computation != SATTN_COMPUTE_FUSED || plan->phase != SATTN_PHASE_PREFILL ||
         overrides->forced[SATTN_OP_fused])
         return NULL;
-    const sattn_kernel *const kernel =
-        first_of(SATTN_OP_fused, SATTN_PHASE_FEW_QUERY, overrides->usable);
+    const sattn_selection selection = {
+        .op = SATTN_OP_fused, .phase = SATTN_PHASE_FEW_QUERY, .usable = overrides->usable};
+    const sattn_kernel *const kernel = first_of(&selection);
     return kernel != plan->kernels[SATTN_OP_fused] ? kernel : NULL;
 }
 
@@ -82,8 +92,8 @@ static sattn_status choose_by_order(sattn_plan *plan, const sattn_overrides *ove
         plan->kernels[op] = NULL;
         if (!computation_has_op(plan->computation, (sattn_op)op))
             continue;
-        const sattn_status status =
-            sattn_choose_kernel((sattn_op)op, plan->phase, overrides, &plan->kernels[op]);
+        const sattn_status status = choose_kernel((sattn_op)op, plan->phase, plan->is_several,
+                                                  overrides, &plan->kernels[op]);
         if (status != SATTN_OK)
             return status;
     }
@@ -181,11 +191,14 @@ sattn_status sattn_plan_choose(sattn_plan *plan, bool is_open, const sattn_overr
     plan->profile_splits = 0;
     plan->decision = choose_by_profile(plan, is_open, overrides, options);
     plan->phase = phase_of(plan, overrides);
+    plan->is_several =
+        sattn_are_several(sattn_cpu_this(), plan->phase, plan->n_group, plan->args.n_q);
     if (plan->decision != SATTN_DECIDED_BY_PROFILE)
         status = choose_by_order(plan, overrides);
     for (int op = 0; overrides->log && status == SATTN_OK && op < SATTN_OP_COUNT; ++op)
         if (plan->kernels[op])
-            sattn_overrides_log(overrides, plan->phase, plan->kernels[op], plan->decision);
+            sattn_overrides_log(overrides, plan->phase, plan->is_several, plan->kernels[op],
+                                plan->decision);
     return status;
 }
 
@@ -203,7 +216,7 @@ sattn_status sattn_choose_apart(const sattn_shape_class *shape_class,
     else
         status = sattn_choose_kernel(op, phase, overrides, kernel);
     if (overrides->log && status == SATTN_OK)
-        sattn_overrides_log(overrides, phase, *kernel, *decision);
+        sattn_overrides_log(overrides, phase, false, *kernel, *decision);
     return status;
 }
 

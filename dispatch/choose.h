@@ -28,7 +28,8 @@ sattn_status sattn_choose_apart(const sattn_shape_class *shape_class,
                                 const sattn_overrides *overrides, const sattn_kernel **kernel,
                                 sattn_decision *decision);
 
-/* The kernel of one op that is asked for by name, else the first of the registry's order. */
+/* The kernel of one op that is asked for by name, else the first of the registry's order for any
+ * number of rows of the phase. */
 sattn_status sattn_choose_kernel(sattn_op op, sattn_phase phase, const sattn_overrides *overrides,
                                  const sattn_kernel **kernel);
 

@@ -83,6 +83,8 @@ typedef struct sattn_cpu {
     sattn_features hardware; /* what the CPU reports */
     sattn_features usable;   /* of these, what the system saves over a task switch */
     bool os_saves_ymm, os_saves_zmm;
+    /* Shuffles of 512 bits all go to one of the two ports for multiply-adds of 512 bits. */
+    bool shuffles_take_fma_port;
 } sattn_cpu;
 
 sattn_cpu sattn_cpu_decode(const sattn_cpu_record *record);

@@ -72,7 +72,8 @@ static void log_packed(const sattn_linear_plan *plan, const sattn_overrides *ove
 {
     const sattn_shape_class shape_class =
         sattn_linear_class(plan->weights, plan->n_rows, true, options);
-    sattn_overrides_log(overrides, sattn_class_phase(&shape_class), plan->kernel, plan->decision);
+    sattn_overrides_log(overrides, sattn_class_phase(&shape_class), false, plan->kernel,
+                        plan->decision);
 }
 
 /* Packed weights have their kernel; it must be one that may run here, and that nothing rules out.

@@ -192,14 +192,14 @@ static void print_verdict(const sattn_kernel *row, const sattn_selection *select
         fprintf(stderr, "simdattn:   %-36s needs %s\n", row->name, missing);
         return;
     } else if (verdict == SATTN_VERDICT_NOT_RANKED) {
-        reason = "not ranked for this phase";
+        reason = "not ranked for such calls";
     } else if (verdict == SATTN_VERDICT_NOT_FORCED) {
         reason = "another kernel was asked for by name";
     }
     fprintf(stderr, "simdattn:   %-36s %s\n", row->name, reason);
 }
 
-void sattn_overrides_log(const sattn_overrides *overrides, sattn_phase phase,
+void sattn_overrides_log(const sattn_overrides *overrides, sattn_phase phase, bool is_several,
                          const sattn_kernel *chosen, sattn_decision decision)
 {
     static _Atomic unsigned logged[SATTN_KERNEL_COUNT]; /* bits of the phases already logged */
@@ -211,8 +211,11 @@ void sattn_overrides_log(const sattn_overrides *overrides, sattn_phase phase,
     char phase_name[64];
     const bool has_phase = sattn_op_has_phases(op);
     const char *const path = overrides->profile ? sattn_profile_path(overrides->profile) : "";
-    const sattn_selection selection = {op, phase, overrides->usable,
-                                       overrides->forced[op] ? chosen->name : NULL};
+    const sattn_selection selection = {.op = op,
+                                       .phase = phase,
+                                       .usable = overrides->usable,
+                                       .forced = overrides->forced[op] ? chosen->name : NULL,
+                                       .is_several = is_several};
     sattn_phases_print((unsigned)phase, phase_name, sizeof phase_name);
     fprintf(stderr, "simdattn: %s%s%s%s%s: %s%s%s%s\n", sattn_op_name(op), has_phase ? ", " : "",
             has_phase ? phase_name : "", overrides->isa ? ", ISA capped to " : "",

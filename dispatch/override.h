@@ -27,7 +27,7 @@ sattn_status sattn_override_kernels(sattn_overrides *overrides, const char *sour
 sattn_status sattn_overrides_get(const sattn_options *options, sattn_overrides *overrides);
 
 /* Prints for SATTN_LOG=1, once per process for each row and phase, how the choice came about. */
-void sattn_overrides_log(const sattn_overrides *overrides, sattn_phase phase,
+void sattn_overrides_log(const sattn_overrides *overrides, sattn_phase phase, bool is_several,
                          const sattn_kernel *chosen, sattn_decision decision);
 
 #endif

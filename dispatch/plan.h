@@ -19,6 +19,7 @@ struct sattn_plan {
     int key_splits;                  /* that options ask for; 0: to be chosen */
     int profile_splits;              /* the choice of the profile, if any; else 0 */
     sattn_phase phase;
+    bool is_several; /* what sattn_are_several says */
     sattn_decision decision;
     float scale;
     int64_t n_group;

@@ -14,7 +14,9 @@ static int phase_index(const sattn_ragged_plan *p, int64_t n_q)
     const sattn_attention_args *const a = &p->args;
     const sattn_phase phase =
         sattn_fused_phase(sattn_group_of(a), n_q, p->tile_rows, sattn_least_width(a));
-    return phase == SATTN_PHASE_PREFILL ? 0 : phase == SATTN_PHASE_FEW_QUERY ? 1 : 2;
+    if (phase == SATTN_PHASE_FEW_QUERY)
+        return sattn_are_several(sattn_cpu_this(), phase, sattn_group_of(a), n_q) ? 3 : 1;
+    return phase == SATTN_PHASE_PREFILL ? 0 : 2;
 }
 
 const sattn_plan *sattn_ragged_plan_of(const sattn_ragged_plan *p, int64_t n_q)

@@ -7,7 +7,7 @@
 
 #include "dispatch/plan.h"
 
-enum { SATTN_PHASES = 3 };
+enum { SATTN_PHASES = 4 }; /* of which few queries may be several rows or not */
 
 typedef struct sattn_ragged_plan {
     sattn_attention_args args;                   /* the call's, its tensors as one batch entry */

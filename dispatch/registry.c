@@ -94,11 +94,15 @@ void sattn_kernel_run_array(const sattn_kernel *kernel, const sattn_array_args *
 
 void sattn_phases_print(unsigned phases, char *text, size_t size)
 {
-    snprintf(text, size, "%s%s%s%s%s", phases & SATTN_PHASE_PREFILL ? "prefill" : "",
+    char rows_min[24] = "";
+    if (phases & SATTN_FOR_SEVERAL_ROWS)
+        snprintf(rows_min, sizeof rows_min, " of %d+ rows", SATTN_SEVERAL_ROWS_MIN);
+    phases &= SATTN_PHASE_ALL;
+    snprintf(text, size, "%s%s%s%s%s%s", phases & SATTN_PHASE_PREFILL ? "prefill" : "",
              phases & SATTN_PHASE_PREFILL && phases & ~1u ? " " : "",
              phases & SATTN_PHASE_FEW_QUERY ? "few-query" : "",
              phases & SATTN_PHASE_FEW_QUERY && phases & SATTN_PHASE_DECODE ? " " : "",
-             phases & SATTN_PHASE_DECODE ? "decode" : "");
+             phases & SATTN_PHASE_DECODE ? "decode" : "", rows_min);
 }
 
 sattn_phase sattn_phase_of(int64_t n_group, int64_t n_q)
@@ -106,6 +110,19 @@ sattn_phase sattn_phase_of(int64_t n_group, int64_t n_q)
     if (n_q > SATTN_FEW_ROWS || n_group > SATTN_FEW_ROWS || n_group * n_q > SATTN_FEW_ROWS)
         return SATTN_PHASE_PREFILL;
     return n_q == 1 ? SATTN_PHASE_DECODE : SATTN_PHASE_FEW_QUERY;
+}
+
+bool sattn_are_several(const sattn_cpu *cpu, sattn_phase phase, int64_t n_group, int64_t n_q)
+{
+    return cpu->shuffles_take_fma_port && phase != SATTN_PHASE_PREFILL &&
+           n_group * n_q >= SATTN_SEVERAL_ROWS_MIN;
+}
+
+/* Whether the registry's order has the row for such calls. */
+static bool is_ranked(const sattn_kernel *kernel, const sattn_selection *selection)
+{
+    const bool is_for_all = !(kernel->phases & SATTN_FOR_SEVERAL_ROWS);
+    return (kernel->phases & selection->phase) && (is_for_all || selection->is_several);
 }
 
 sattn_verdict sattn_judge(const sattn_kernel *kernel, const sattn_selection *selection)
@@ -116,7 +133,7 @@ sattn_verdict sattn_judge(const sattn_kernel *kernel, const sattn_selection *sel
         return SATTN_VERDICT_NOT_FORCED;
     if (kernel->needs & ~selection->usable)
         return SATTN_VERDICT_MISSING;
-    if (!selection->forced && !(kernel->phases & selection->phase))
+    if (!selection->forced && !is_ranked(kernel, selection))
         return SATTN_VERDICT_NOT_RANKED;
     return SATTN_VERDICT_CHOSEN;
 }

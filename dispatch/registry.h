@@ -21,6 +21,10 @@ typedef enum sattn_phase {
  * rows that fill a tile (sattn_fused_phase in share.h). */
 enum { SATTN_FEW_ROWS = 28 };
 
+/* In a registry row, beside its phases: ranked in these for several of few rows only, and where the
+ * CPU's shuffles take a port from its multiply-adds (sattn_are_several). */
+enum { SATTN_FOR_SEVERAL_ROWS = 8, SATTN_SEVERAL_ROWS_MIN = 5 };
+
 /* In the order of `info` and of the documents. */
 typedef enum sattn_op {
     SATTN_OP_fused,
@@ -89,9 +93,12 @@ bool sattn_op_has_phases(sattn_op op);
 /* Runs a kernel of an op that takes arrays. */
 void sattn_kernel_run_array(const sattn_kernel *kernel, const sattn_array_args *args);
 
-/* Writes the names of the phases in `phases`, separated by spaces. */
+/* Writes the names of the phases in `phases`, separated by spaces, and for how many rows if that is
+ * not all. */
 void sattn_phases_print(unsigned phases, char *text, size_t size);
 sattn_phase sattn_phase_of(int64_t n_group, int64_t n_q);
+/* Whether calls of the phase are of rows that SATTN_FOR_SEVERAL_ROWS is about. */
+bool sattn_are_several(const sattn_cpu *cpu, sattn_phase phase, int64_t n_group, int64_t n_q);
 
 /* What a choice depends on, and nothing else. */
 typedef struct sattn_selection {
@@ -99,6 +106,7 @@ typedef struct sattn_selection {
     sattn_phase phase;
     sattn_features usable; /* features of CPU and system, under the cap of SATTN_ISA */
     const char *forced;    /* name of a row of this op, or NULL */
+    bool is_several;       /* what sattn_are_several says */
 } sattn_selection;
 
 typedef enum sattn_verdict {

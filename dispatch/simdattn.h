@@ -473,7 +473,8 @@ typedef struct sattn_kernel_info {
     const char *name;   /* "sattn_fused_f32_avx512" */
     const char *op;     /* "fused" */
     const char *isa;    /* "avx512" */
-    const char *phases; /* phases in which it is ranked: "prefill", "few-query decode", "" */
+    const char *phases; /* phases in which it is ranked: "prefill", "few-query decode", "", or
+                           "few-query decode of 5+ rows": only so many, and not on all CPUs */
     const char *note;
     bool usable;         /* this CPU and OS have all it needs */
     const char *missing; /* features that it lacks here, "" if usable */

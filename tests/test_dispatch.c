@@ -102,6 +102,25 @@ static void test_x86_levels(void **state)
     }
 }
 
+/* Which CPUs lose a port for multiply-adds to shuffles is told by their vendor. */
+static void test_ports_of_vendors(void **state)
+{
+    (void)state;
+    const struct {
+        sattn_arch arch;
+        const char *vendor;
+        bool takes;
+    } cpus[] = {{SATTN_ARCH_X86_64, "GenuineIntel", true},
+                {SATTN_ARCH_X86_64, "AuthenticAMD", false},
+                {SATTN_ARCH_X86_64, "", false},
+                {SATTN_ARCH_AARCH64, "GenuineIntel", false}};
+    for (size_t i = 0; i < sizeof cpus / sizeof cpus[0]; ++i) {
+        sattn_cpu_record record = {.arch = cpus[i].arch};
+        snprintf(record.vendor, sizeof record.vendor, "%s", cpus[i].vendor);
+        assert_int_equal(sattn_cpu_decode(&record).shuffles_take_fma_port, cpus[i].takes);
+    }
+}
+
 /* D12: NEON only from bits that the system reports. */
 static void test_arm_levels(void **state)
 {
@@ -127,16 +146,22 @@ static sattn_features all_needs(void)
     return all;
 }
 
+static bool is_ranked(const sattn_kernel *row, const sattn_selection *selection)
+{
+    return (row->phases & selection->phase) &&
+           (selection->is_several || !(row->phases & SATTN_FOR_SEVERAL_ROWS));
+}
+
 static void check_choice(const sattn_kernel *rows, size_t count, const sattn_selection *selection)
 {
     const sattn_kernel *const chosen = sattn_select(rows, count, selection);
     assert_non_null(chosen);
     assert_true(chosen->op == selection->op);
     assert_true((chosen->needs & ~selection->usable) == 0);
-    assert_true(chosen->phases & selection->phase);
+    assert_true(is_ranked(chosen, selection));
     for (const sattn_kernel *row = rows; row < chosen; ++row)
         assert_true(row->op != selection->op || (row->needs & ~selection->usable) != 0 ||
-                    !(row->phases & selection->phase));
+                    !is_ranked(row, selection));
 }
 
 static void test_choice_over_all_feature_sets(void **state)
@@ -149,7 +174,10 @@ static void test_choice_over_all_feature_sets(void **state)
     do { /* every subset of `all`, in the order of a masked counter */
         for (int op = 0; op < SATTN_OP_COUNT; ++op)
             for (unsigned phase = 1; phase < SATTN_PHASE_ALL; phase <<= 1) {
-                const sattn_selection selection = {(sattn_op)op, (sattn_phase)phase, usable, NULL};
+                sattn_selection selection = {
+                    .op = (sattn_op)op, .phase = (sattn_phase)phase, .usable = usable};
+                check_choice(rows, count, &selection);
+                selection.is_several = true;
                 check_choice(rows, count, &selection);
             }
         usable = (usable - all) & all;
@@ -164,7 +192,10 @@ static void test_each_missing_bit_rejects(void **state)
     for (size_t i = 0; i < count; ++i)
         for (int bit = 0; bit < 64; ++bit) {
             const sattn_features one = (sattn_features)1 << bit;
-            const sattn_selection selection = {rows[i].op, SATTN_PHASE_PREFILL, ~one, rows[i].name};
+            const sattn_selection selection = {.op = rows[i].op,
+                                               .phase = SATTN_PHASE_PREFILL,
+                                               .usable = ~one,
+                                               .forced = rows[i].name};
             const sattn_verdict verdict = sattn_judge(&rows[i], &selection);
             assert_int_equal(verdict,
                              rows[i].needs & one ? SATTN_VERDICT_MISSING : SATTN_VERDICT_CHOSEN);
@@ -204,6 +235,43 @@ static void test_phase_of(void **state)
     assert_int_equal(sattn_phase_of(4, SATTN_FEW_ROWS / 4), SATTN_PHASE_FEW_QUERY);
     assert_int_equal(sattn_phase_of(4, SATTN_FEW_ROWS / 4 + 1), SATTN_PHASE_PREFILL);
     assert_int_equal(sattn_phase_of(INT64_MAX, INT64_MAX), SATTN_PHASE_PREFILL);
+}
+
+/* Of several rows are calls of few rows, from five on, on CPUs that tell them apart. */
+static void test_several_rows(void **state)
+{
+    (void)state;
+    const sattn_cpu intel = {.shuffles_take_fma_port = true}, other = {0};
+    for (int64_t n_group = 1; n_group <= SATTN_FEW_ROWS; ++n_group)
+        for (int64_t n_q = 1; n_group * n_q <= SATTN_FEW_ROWS; ++n_q) {
+            const sattn_phase phase = sattn_phase_of(n_group, n_q);
+            assert_int_equal(sattn_are_several(&intel, phase, n_group, n_q), n_group * n_q > 4);
+            assert_false(sattn_are_several(&other, phase, n_group, n_q));
+            assert_false(sattn_are_several(&intel, SATTN_PHASE_PREFILL, n_group, n_q));
+        }
+    assert_false(sattn_are_several(&intel, SATTN_PHASE_PREFILL, INT64_MAX, INT64_MAX));
+}
+
+/* A row for several rows is the first for them, and no other call's unless it is asked for. */
+static void test_choice_for_several_rows(void **state)
+{
+    (void)state;
+    const unsigned few = SATTN_PHASE_FEW_QUERY | SATTN_PHASE_DECODE;
+    const sattn_kernel rows[] = {{.name = "several", .phases = few | SATTN_FOR_SEVERAL_ROWS},
+                                 {.name = "any", .phases = few}};
+    for (unsigned phase = SATTN_PHASE_FEW_QUERY; phase < SATTN_PHASE_ALL; phase <<= 1) {
+        sattn_selection selection = {.phase = (sattn_phase)phase, .is_several = true};
+        assert_ptr_equal(sattn_select(rows, 2, &selection), &rows[0]);
+        selection.is_several = false;
+        assert_ptr_equal(sattn_select(rows, 2, &selection), &rows[1]);
+        selection.forced = rows[0].name;
+        assert_ptr_equal(sattn_select(rows, 2, &selection), &rows[0]);
+    }
+    char phases[64];
+    sattn_phases_print(rows[0].phases, phases, sizeof phases);
+    assert_string_equal(phases, "few-query decode of 5+ rows");
+    sattn_phases_print(rows[1].phases, phases, sizeof phases);
+    assert_string_equal(phases, "few-query decode");
 }
 
 /* D05, D06: a cap or name that is not legal is an error that lists what is. */
@@ -364,11 +432,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_x86_levels),
+        cmocka_unit_test(test_ports_of_vendors),
         cmocka_unit_test(test_arm_levels),
         cmocka_unit_test(test_choice_over_all_feature_sets),
         cmocka_unit_test(test_each_missing_bit_rejects),
         cmocka_unit_test(test_rows_are_sound),
         cmocka_unit_test(test_phase_of),
+        cmocka_unit_test(test_several_rows),
+        cmocka_unit_test(test_choice_for_several_rows),
         cmocka_unit_test(test_isa_names),
         cmocka_unit_test(test_isa_beyond_the_cpu),
         cmocka_unit_test(test_kernel_names),

@@ -108,7 +108,8 @@ static void check_choices(const char *what, sattn_features usable)
     const sattn_kernel *const rows = sattn_registry(&count);
     for (int op = 0; op < SATTN_OP_COUNT; ++op)
         for (unsigned phase = 1; phase < SATTN_PHASE_ALL; phase <<= 1) {
-            const sattn_selection selection = {(sattn_op)op, (sattn_phase)phase, usable, NULL};
+            const sattn_selection selection = {
+                .op = (sattn_op)op, .phase = (sattn_phase)phase, .usable = usable};
             const sattn_kernel *const chosen = sattn_select(rows, count, &selection);
             if (!chosen || (chosen->needs & ~usable)) {
                 fail_msg("%s: op %s gets %s", what, sattn_op_name((sattn_op)op),

@@ -113,7 +113,8 @@ static void test_reasons(void **state)
         const bool runs = features[0] == '\0';
         if (!runs)
             check_reason(e, rows[i].name, features);
-        else if (!(rows[i].phases & SATTN_PHASE_DECODE))
+        else if (!(rows[i].phases & SATTN_PHASE_DECODE) ||
+                 (rows[i].phases & SATTN_FOR_SEVERAL_ROWS))
             check_reason(e, rows[i].name, "not ranked for decode");
         sattn_features_print(rows[i].needs, features, sizeof features);
         if (runs && rows[i].needs != 0) {

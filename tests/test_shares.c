@@ -7,6 +7,7 @@
 #include "dispatch/dense.h"
 #include "dispatch/execute.h"
 #include "dispatch/plan.h"
+#include "dispatch/ragged_plan.h"
 #include "dispatch/share.h"
 #include "dispatch/team.h"
 #include "dispatch/unit.h"
@@ -239,6 +240,39 @@ static void test_phase_of_plans(void **state)
         options.plan = "chain";
         assert_true(plan_of(&filled, &options).kernels[SATTN_OP_qk]->phases &
                     SATTN_PHASE_FEW_QUERY);
+    }
+}
+
+/* The kernel of a few rows is that of the registry's order for so many on this CPU, also in a
+ * ragged batch of several numbers of rows. */
+static void test_several_rows_of_plans(void **state)
+{
+    (void)state;
+    enum { MOST = 9 };
+    size_t count;
+    const sattn_kernel *const rows = sattn_registry(&count);
+    const sattn_cpu *const cpu = sattn_cpu_this();
+    int64_t starts[MOST + 1] = {0};
+    for (int64_t n_q = 1; n_q <= MOST; ++n_q)
+        starts[n_q] = starts[n_q - 1] + n_q;
+    sattn_attention_args all = shape_of(1, 1, starts[MOST], starts[MOST]);
+    all.batch = MOST;
+    const sattn_ragged ragged = {.q_starts = starts, .k_starts = starts};
+    sattn_overrides overrides;
+    sattn_ragged_plan batch;
+    assert_int_equal(sattn_overrides_get(NULL, &overrides), SATTN_OK);
+    assert_int_equal(sattn_ragged_plan_make(&batch, &all, &ragged, NULL), SATTN_OK);
+    for (int64_t n_q = 1; n_q <= MOST; ++n_q) {
+        const sattn_attention_args a = shape_of(1, 1, n_q, 100);
+        const sattn_plan alone = plan_of(&a, NULL);
+        const sattn_selection selection = {.op = SATTN_OP_fused,
+                                           .phase = alone.phase,
+                                           .usable = overrides.usable,
+                                           .is_several =
+                                               sattn_are_several(cpu, alone.phase, 1, n_q)};
+        assert_ptr_equal(alone.kernels[SATTN_OP_fused], sattn_select(rows, count, &selection));
+        assert_ptr_equal(sattn_ragged_plan_of(&batch, n_q)->kernels[SATTN_OP_fused],
+                         alone.kernels[SATTN_OP_fused]);
     }
 }
 
@@ -546,6 +580,7 @@ int main(void)
         cmocka_unit_test(test_rest_rows),
         cmocka_unit_test(test_fused_phase),
         cmocka_unit_test(test_phase_of_plans),
+        cmocka_unit_test(test_several_rows_of_plans),
         cmocka_unit_test(test_rest_kernel),
         cmocka_unit_test(test_kv_bytes),
         cmocka_unit_test(test_kv_bytes_of_kernels),

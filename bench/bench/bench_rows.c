@@ -66,7 +66,13 @@ static sattn_phase ranked_by(const sattn_bench_job *job, const sattn_variant *va
 
 static bool is_ranked(const sattn_bench_job *job, const sattn_variant *variant)
 {
-    return (variant->phases & (unsigned)ranked_by(job, variant)) != 0;
+    const sattn_shape *const shape = job->shape;
+    const sattn_phase phase = ranked_by(job, variant);
+    if ((variant->phases & SATTN_FOR_SEVERAL_ROWS) &&
+        !sattn_are_several(sattn_cpu_this(), phase, shape->n_q_heads / shape->n_kv_heads,
+                           shape->n_q))
+        return false;
+    return (variant->phases & (unsigned)phase) != 0;
 }
 
 static bool variant_wanted(const sattn_bench_options *options, const sattn_bench_job *job,

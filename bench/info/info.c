@@ -99,11 +99,14 @@ sattn_features sattn_info_allowed(const sattn_info *info)
 
 unsigned sattn_info_chosen_for(const sattn_info *info, const sattn_kernel *kernel)
 {
-    unsigned phases = 0;
-    for (int p = 0; p < SATTN_INFO_PHASES; ++p)
+    unsigned phases = 0, for_several = 0;
+    for (int p = 0; p < SATTN_INFO_PHASES; ++p) {
         if (info->chosen[kernel->op][p] == kernel)
             phases |= (unsigned)info->phases[p];
-    return phases;
+        if (info->chosen_for_several[kernel->op][p] == kernel)
+            for_several |= (unsigned)info->phases[p] | SATTN_FOR_SEVERAL_ROWS;
+    }
+    return phases ? phases : for_several;
 }
 
 static void gather(sattn_info *info)
@@ -124,11 +127,14 @@ static void gather(sattn_info *info)
     for (int op = 0; op < SATTN_OP_COUNT; ++op)
         for (int p = 0; p < SATTN_INFO_PHASES; ++p) {
             const sattn_kernel *const forced = info->overrides.forced[op];
-            const sattn_selection selection = {.op = (sattn_op)op,
-                                               .phase = info->phases[p],
-                                               .usable = info->overrides.usable,
-                                               .forced = forced ? forced->name : NULL};
+            sattn_selection selection = {.op = (sattn_op)op,
+                                         .phase = info->phases[p],
+                                         .usable = info->overrides.usable,
+                                         .forced = forced ? forced->name : NULL};
             info->chosen[op][p] = sattn_select(rows, count, &selection);
+            selection.is_several =
+                sattn_are_several(info->cpu, info->phases[p], 1, SATTN_SEVERAL_ROWS_MIN);
+            info->chosen_for_several[op][p] = sattn_select(rows, count, &selection);
         }
 }
 

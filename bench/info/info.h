@@ -28,6 +28,8 @@ typedef struct sattn_info {
     sattn_phase phases[SATTN_INFO_PHASES];
     /* By the registry's order or by name; NULL where the environment is wrong. */
     const sattn_kernel *chosen[SATTN_OP_COUNT][SATTN_INFO_PHASES];
+    /* The same for several rows, where the CPU tells them apart (sattn_are_several). */
+    const sattn_kernel *chosen_for_several[SATTN_OP_COUNT][SATTN_INFO_PHASES];
 } sattn_info;
 
 /* The variables that override what is chosen, and behind them those of the profile. */
@@ -49,7 +51,8 @@ void sattn_info_xcr0(uint64_t xcr0, char *text, size_t size);
 /* The features that kernels may use: SATTN_ISA may leave fewer than are usable. All that are usable
  * where the variables are wrong. */
 sattn_features sattn_info_allowed(const sattn_info *info);
-/* The phases in which `kernel` is the one chosen, as sattn_phases_print takes them. */
+/* The phases in which `kernel` is the one chosen, as sattn_phases_print takes them; and
+ * SATTN_FOR_SEVERAL_ROWS if it is for several rows only. */
 unsigned sattn_info_chosen_for(const sattn_info *info, const sattn_kernel *kernel);
 
 void sattn_info_text(const sattn_info *info, FILE *file);

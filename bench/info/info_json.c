@@ -40,6 +40,8 @@ static json_t *cpu_object(const sattn_info *info)
         sattn_result_text(cpu, "vendor", info->record->vendor);
     json_object_set_new(cpu, "hardware_features", feature_list(info->cpu->hardware));
     json_object_set_new(cpu, "usable_features", feature_list(info->cpu->usable));
+    json_object_set_new(cpu, "shuffles_take_fma_port",
+                        json_boolean(info->cpu->shuffles_take_fma_port));
     json_object_set_new(cpu, "not_enabled_by_system",
                         feature_list(info->cpu->hardware & ~info->cpu->usable));
     return cpu;
@@ -110,6 +112,9 @@ static json_t *kernel_list(const sattn_info *info)
         json_object_set_new(kernel, "missing", feature_list(rows[r].needs & ~info->cpu->usable));
         sattn_result_text(kernel, "why_not", *why ? why : NULL);
         json_object_set_new(kernel, "phases", phase_list(rows[r].phases));
+        json_object_set_new(
+            kernel, "rows_min",
+            json_integer(rows[r].phases & SATTN_FOR_SEVERAL_ROWS ? SATTN_SEVERAL_ROWS_MIN : 1));
         json_object_set_new(kernel, "chosen_for",
                             phase_list(sattn_info_chosen_for(info, &rows[r])));
         sattn_result_text(kernel, "note", rows[r].note);

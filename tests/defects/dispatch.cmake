@@ -38,8 +38,19 @@ sattn_dispatch_defect(unknown_isa_ignored FILE dispatch/override.c COMMAND test_
     if (!isa)
         return]])
 sattn_dispatch_defect(forced_kernel_ignored FILE dispatch/choose.c COMMAND test_chain
-  FROM [[*kernel = forced ? forced : first_of(op, phase, overrides->usable);]]
-  TO [[*kernel = forced ? first_of(op, phase, overrides->usable) : first_of(op, phase, overrides->usable);]])
+  FROM [[*kernel = forced ? forced : first_of(&selection);]]
+  TO [[*kernel = forced ? first_of(&selection) : first_of(&selection);]])
+sattn_dispatch_defect(ports_of_any_vendor FILE dispatch/cpu.c COMMAND test_dispatch
+  FROM [[strcmp(record->vendor, "GenuineIntel") == 0;]] TO [[record->vendor[0] != 0;]])
+sattn_dispatch_defect(five_rows_are_not_several FILE dispatch/registry.c COMMAND test_dispatch
+  FROM [[n_group * n_q >= SATTN_SEVERAL_ROWS_MIN;]] TO [[n_group * n_q > SATTN_SEVERAL_ROWS_MIN;]])
+sattn_dispatch_defect(several_rows_of_any_cpu FILE dispatch/registry.c COMMAND test_dispatch
+  FROM [[cpu->shuffles_take_fma_port && phase]] TO [[cpu && phase]])
+sattn_dispatch_defect(prefill_of_several_rows FILE dispatch/registry.c COMMAND test_dispatch
+  FROM [[cpu->shuffles_take_fma_port && phase != SATTN_PHASE_PREFILL &&]]
+  TO [[cpu->shuffles_take_fma_port &&]])
+sattn_dispatch_defect(row_for_several_taken_for_all FILE dispatch/registry.c COMMAND test_dispatch
+  FROM [[(is_for_all || selection->is_several)]] TO [[(is_for_all || selection->phase)]])
 
 # ---- the memory of a work unit
 sattn_dispatch_defect(wrong_head FILE dispatch/unit.c ${cases}
