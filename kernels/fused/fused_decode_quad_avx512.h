@@ -111,9 +111,11 @@ SATTN_INLINE void quad_tile(__m512 *acc, const float *q, quad_keys keys, int64_t
     SATTN_NO_UNROLL
     for (; left >= QUAD; left -= QUAD, q += n_vecs * LANES) {
         SATTN_KEEP_ORDER();
-        SATTN_UNROLL(4)
-        for (int i = 0; stream && i < n_lines; ++i)
-            vec_stream_fetch(stream, i);
+        if (stream) {
+            SATTN_UNROLL(4)
+            for (int i = 0; i < n_lines; ++i)
+                vec_stream_fetch(stream, i);
+        }
         quad_step(acc, q, &keys, 0, n_vecs, n_keys, per, false);
         SATTN_UNROLL(4)
         for (int i = 0; i < n_keys / per; ++i)
@@ -138,24 +140,24 @@ SATTN_INLINE __m512 quad_sums_f32x16(const __m512 acc[QUAD])
                          _mm512_shuffle_ps(pairs[0], pairs[1], 0xdd));
 }
 
-/* Scores of n_keys keys: sums[i][first + j / 4] for vector i of rows. */
-SATTN_INLINE void quad_score(__m512 sums[][QUAD], const int first, const float *q,
-                             const quad_keys *keys, int64_t d, vec_stream *stream, const int n_vecs,
-                             const int n_keys, const int per)
+/* Scores of n_keys keys, of which `first` fours of the unit come before. A unit's scores for vector
+ * i of rows are sums[i * QUAD ..], four keys each. */
+SATTN_INLINE void quad_score(__m512 *sums, const int first, const float *q, const quad_keys *keys,
+                             int64_t d, vec_stream *stream, const int n_vecs, const int n_keys,
+                             const int per)
 {
+    const int n_fours = n_keys / QUAD;
     __m512 acc[QUAD_TILE];
     quad_tile(acc, q, *keys, d, stream, n_vecs, n_keys, per);
-    SATTN_UNROLL(2)
-    for (int i = 0; i < n_vecs; ++i) {
-        SATTN_UNROLL(4)
-        for (int j = 0; j < n_keys; j += QUAD)
-            sums[i][first + j / QUAD] = quad_sums_f32x16(acc + i * n_keys + j);
-    }
+    /* One loop, since around one for a single vector clang 14 leaves the tile in memory. */
+    SATTN_UNROLL(4)
+    for (int i = 0; i < n_vecs * n_fours; ++i)
+        sums[i / n_fours * QUAD + first + i % n_fours] = quad_sums_f32x16(acc + i * QUAD);
 }
 
 /* A unit of keys from k on, all of which exist. */
-SATTN_INLINE void quad_unit(__m512 sums[][QUAD], const float *q, const float *k, int64_t stride,
-                            int64_t d, vec_stream *stream, const int n_vecs)
+SATTN_INLINE void quad_unit(__m512 *sums, const float *q, const float *k, int64_t stride, int64_t d,
+                            vec_stream *stream, const int n_vecs)
 {
     const int n_keys = QUAD_TILE / n_vecs;
     SATTN_UNROLL(2)
@@ -170,8 +172,8 @@ SATTN_INLINE void quad_unit(__m512 sums[][QUAD], const float *q, const float *k,
 
 /* The same where n_left keys exist; behind the last, that or the first again, which keeps the
  * maximum right. */
-SATTN_INLINE void quad_last_unit(__m512 sums[][QUAD], const float *q, const float *k,
-                                 int64_t stride, int64_t d, int n_left, const int n_vecs)
+SATTN_INLINE void quad_last_unit(__m512 *sums, const float *q, const float *k, int64_t stride,
+                                 int64_t d, int n_left, const int n_vecs)
 {
     SATTN_UNROLL(4)
     for (int j = 0; j < FUSED_DECODE_UNIT; j += QUAD) {
@@ -179,24 +181,26 @@ SATTN_INLINE void quad_last_unit(__m512 sums[][QUAD], const float *q, const floa
         SATTN_UNROLL(4)
         for (int i = 0; i < QUAD; ++i)
             keys.at[i] = k + (j + i < n_left ? j + i : n_left - 1) * stride;
-        if (j < n_left)
+        if (j < n_left) {
             quad_score(sums, j / QUAD, q, &keys, d, NULL, n_vecs, QUAD, 1);
+            continue;
+        }
         SATTN_UNROLL(2)
-        for (int i = 0; j >= n_left && i < n_vecs; ++i)
-            sums[i][j / QUAD] = sums[i][0];
+        for (int i = 0; i < n_vecs; ++i)
+            sums[i * QUAD + j / QUAD] = sums[i * QUAD];
     }
 }
 
-SATTN_INLINE void quad_store(float *s, __m512 sums[][QUAD], int n_rows, const int n_vecs)
+/* Of n_rows rows; of more than four all eight, which have places. */
+SATTN_INLINE void quad_store(float *s, __m512 *sums, int n_rows, const int n_vecs)
 {
-    SATTN_UNROLL(2)
-    for (int i = 0; i < n_vecs; ++i) {
-        quad_transpose_f32x16(sums[i]);
-        SATTN_UNROLL(4)
-        for (int r = 0; r < QUAD; ++r)
-            if (n_vecs > 1 || r < n_rows)
-                _mm512_storeu_ps(s + (i * QUAD + r) * FUSED_DECODE_KEYS, sums[i][r]);
-    }
+    quad_transpose_f32x16(sums);
+    if (n_vecs > 1)
+        quad_transpose_f32x16(sums + QUAD);
+    SATTN_UNROLL(8)
+    for (int r = 0; r < n_vecs * QUAD; ++r)
+        if (n_vecs > 1 || r < n_rows)
+            _mm512_storeu_ps(s + r * FUSED_DECODE_KEYS, sums[r]);
 }
 
 SATTN_INLINE void quad_score_rows(fused_decode_state *st, const fused_decode_block *block,
@@ -211,17 +215,14 @@ SATTN_INLINE void quad_score_rows(fused_decode_state *st, const fused_decode_blo
     __m512 max_f32x16[2] = {_mm512_set1_ps(-INFINITY), _mm512_set1_ps(-INFINITY)};
     for (int left = part->end - part->begin; left > 0;
          left -= FUSED_DECODE_UNIT, s += FUSED_DECODE_UNIT, k += FUSED_DECODE_UNIT * stride) {
-        __m512 sums[2][QUAD];
+        __m512 sums[QUAD_ROWS];
         if (left >= FUSED_DECODE_UNIT)
             quad_unit(sums, q, k, stride, d, &stream, n_vecs);
         else
             quad_last_unit(sums, q, k, stride, d, left, n_vecs);
-        SATTN_UNROLL(2)
-        for (int i = 0; i < n_vecs; ++i) {
-            SATTN_UNROLL(4)
-            for (int j = 0; j < QUAD; ++j)
-                max_f32x16[i] = raise_max(max_f32x16[i], sums[i][j]);
-        }
+        SATTN_UNROLL(8)
+        for (int i = 0; i < n_vecs * QUAD; ++i)
+            max_f32x16[i / QUAD] = raise_max(max_f32x16[i / QUAD], sums[i]);
         quad_store(s, sums, part->n_rows, n_vecs);
     }
     SATTN_UNROLL(2)

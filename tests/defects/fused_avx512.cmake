@@ -270,22 +270,21 @@ sattn_defect(keys_swapped_in_reduction ${quad} GROUP keys
   TO [[return _mm512_add_ps(_mm512_shuffle_ps(pairs[1], pairs[0], 0x88),
                          _mm512_shuffle_ps(pairs[1], pairs[0], 0xdd));]])
 sattn_defect(lanes_added_in_another_order_for_few ${quad} GROUP rows-alone
-  FROM [[sums[i][first + j / QUAD] = quad_sums_f32x16(acc + i * n_keys + j);]]
-  TO [[{
-            for (int key = 0; n_vecs == 1 && key < QUAD; ++key)
-                acc[j + key] = _mm512_permute_ps(acc[j + key], 0xd8);
-            sums[i][first + j / QUAD] = quad_sums_f32x16(acc + i * n_keys + j);
-        }]])
+  FROM [[quad_tile(acc, q, *keys, d, stream, n_vecs, n_keys, per);]]
+  TO [[quad_tile(acc, q, *keys, d, stream, n_vecs, n_keys, per);
+    for (int i = 0; n_vecs == 1 && i < n_keys; ++i)
+        acc[i] = _mm512_permute_ps(acc[i], 0xd8);]])
 sattn_defect(first_keys_of_a_unit_scored_twice ${quad} GROUP keys
   FROM [[k + (j + i * QUAD) * stride;]] TO [[k + i * QUAD * stride;]])
 sattn_defect(key_behind_the_last_read ${quad} GROUP keys
   FROM [[(j + i < n_left ? j + i : n_left - 1)]] TO [[(j + i)]])
 sattn_defect(lone_last_key_not_scored ${quad} GROUP keys
-  FROM [[if (j < n_left)]] TO [[if (j + 1 < n_left || j == 0)]])
+  FROM [[if (j < n_left) {]] TO [[if (j + 1 < n_left || j == 0) {]])
 sattn_defect(halves_of_a_group_swapped ${quad} GROUP groups
-  FROM [[s + (i * QUAD + r) * FUSED_DECODE_KEYS]]
-  TO [[s + ((n_vecs - 1 - i) * QUAD + r) * FUSED_DECODE_KEYS]])
+  FROM [=[s + r * FUSED_DECODE_KEYS, sums[r]]=]
+  TO [=[s + r * FUSED_DECODE_KEYS, sums[n_vecs > 1 ? r ^ QUAD : r]]=])
 sattn_defect(row_behind_the_last_stored ${quad} GROUP long-rows
   FROM [[if (n_vecs > 1 || r < n_rows)]] TO [[if (n_rows > 0)]])
 sattn_defect(maximum_of_the_first_keys_only ${quad} GROUP rising-rows
-  FROM [[raise_max(max_f32x16[i], sums[i][j])]] TO [[raise_max(max_f32x16[i], sums[i][0])]])
+  FROM [[raise_max(max_f32x16[i / QUAD], sums[i])]]
+  TO [[raise_max(max_f32x16[i / QUAD], sums[i / QUAD * QUAD])]])
