@@ -162,9 +162,9 @@ static sattn_features x86_features(const sattn_cpu_record *record)
 
 /* Intel's cores have one port for shuffles of 512 bits, port 5, from Skylake-X on (uops.info, for
  * example of VSHUFPS). What depends on it has not been measured on others. */
-static bool shuffles_take_fma_port(const sattn_cpu_record *record)
+static bool shuffles_take_fma_port(const sattn_cpu_record *record, sattn_features hardware)
 {
-    return strcmp(record->vendor, "GenuineIntel") == 0;
+    return (hardware & SATTN_FEATURE_AVX512F) && strcmp(record->vendor, "GenuineIntel") == 0;
 }
 
 sattn_cpu sattn_cpu_decode(const sattn_cpu_record *record)
@@ -175,7 +175,7 @@ sattn_cpu sattn_cpu_decode(const sattn_cpu_record *record)
         cpu.os_saves_ymm = xsave && (record->xcr0 & xcr0_ymm) == xcr0_ymm;
         cpu.os_saves_zmm = xsave && (record->xcr0 & xcr0_zmm) == xcr0_zmm;
         cpu.hardware = x86_features(record);
-        cpu.shuffles_take_fma_port = shuffles_take_fma_port(record);
+        cpu.shuffles_take_fma_port = shuffles_take_fma_port(record, cpu.hardware);
         if (cpu.os_saves_ymm)
             cpu.usable = cpu.hardware & SATTN_ISA_AVX2;
         if (cpu.os_saves_zmm)

@@ -32,7 +32,8 @@ static void test_weights(test_run *run)
 
 /* ---- whole tiles of columns */
 
-/* Many rows of so many columns have register tiles of their own, with every rest of rows and keys. */
+/* Many rows of so many columns have register tiles of their own, with every rest of rows and
+ * keys. */
 static void test_whole_columns(test_run *run)
 {
     static const int64_t widths[] = {64, 128, 192};

@@ -109,13 +109,15 @@ static void test_ports_of_vendors(void **state)
     const struct {
         sattn_arch arch;
         const char *vendor;
-        bool takes;
-    } cpus[] = {{SATTN_ARCH_X86_64, "GenuineIntel", true},
-                {SATTN_ARCH_X86_64, "AuthenticAMD", false},
-                {SATTN_ARCH_X86_64, "", false},
-                {SATTN_ARCH_AARCH64, "GenuineIntel", false}};
+        bool has_avx512, takes;
+    } cpus[] = {{SATTN_ARCH_X86_64, "GenuineIntel", true, true},
+                {SATTN_ARCH_X86_64, "GenuineIntel", false, false},
+                {SATTN_ARCH_X86_64, "AuthenticAMD", true, false},
+                {SATTN_ARCH_X86_64, "", true, false},
+                {SATTN_ARCH_AARCH64, "GenuineIntel", true, false}};
     for (size_t i = 0; i < sizeof cpus / sizeof cpus[0]; ++i) {
-        sattn_cpu_record record = {.arch = cpus[i].arch};
+        sattn_cpu_record record = {.arch = cpus[i].arch,
+                                   .leaf7_ebx = cpus[i].has_avx512 ? AVX512F : 0};
         snprintf(record.vendor, sizeof record.vendor, "%s", cpus[i].vendor);
         assert_int_equal(sattn_cpu_decode(&record).shuffles_take_fma_port, cpus[i].takes);
     }

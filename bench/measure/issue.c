@@ -2,8 +2,9 @@
  *
  * issue.c: the probe, and the widest that it has seen (issue.h).
  *
- * The free core's width is not the greatest one: an interrupt in the chain that counts the cycles
- * makes a width too great, once in many thousand. So it is one that several have reached. */
+ * An interrupt in the chain that counts the cycles would make a width too great. So a probe whose
+ * two fastest chains differ is no good, and the free core's width is one that several have reached.
+ */
 #include "bench/measure/issue.h"
 
 #include "bench/limits/limits_loops.h"
@@ -20,6 +21,9 @@ enum {
     TURNS = 180, /* of a slice, about as long as the cycles where six go through in one */
 };
 
+/* Two chains as long as each other take times of so much as this ratio where nothing interrupts. */
+static const double most_apart = 1.1;
+
 /* Both have an instruction of this name that does nothing. Returns whether there was one. */
 static bool run_nops(void)
 {
@@ -32,15 +36,24 @@ static bool run_nops(void)
 #endif
 }
 
-static int64_t least(int64_t a, int64_t b)
+/* The two least of what was seen. */
+typedef struct least_two {
+    int64_t least, next;
+} least_two;
+
+static void see(least_two *seen, int64_t ns)
 {
-    return a < b ? a : b;
+    if (ns < seen->least)
+        *seen = (least_two){.least = ns, .next = seen->least};
+    else if (ns < seen->next)
+        seen->next = ns;
 }
 
 /* Both loops in turn, so that they meet the same clock, and the fastest slice of each. */
 static double width_of_core(void)
 {
-    int64_t cycles_ns = INT64_MAX, nops_ns = INT64_MAX, cycles = 0;
+    least_two cycles_ns = {INT64_MAX, INT64_MAX}, nops_ns = cycles_ns;
+    int64_t cycles = 0;
     uint32_t sink;
     for (int slice = 0; slice < SLICES; ++slice) {
         const int64_t begin = sattn_now_ns();
@@ -49,13 +62,14 @@ static double width_of_core(void)
         const int64_t middle = sattn_now_ns();
         cycles = sattn_cycles_loop(SLICE_CYCLES, &sink);
         const int64_t end = sattn_now_ns();
-        nops_ns = least(nops_ns, middle - begin);
-        cycles_ns = least(cycles_ns, end - middle);
+        see(&nops_ns, middle - begin);
+        see(&cycles_ns, end - middle);
     }
-    if (cycles_ns <= 0 || nops_ns <= 0)
+    const bool agree = (double)cycles_ns.next <= most_apart * (double)cycles_ns.least;
+    if (cycles_ns.least <= 0 || nops_ns.least <= 0 || !agree)
         return 0;
     const double instructions = (double)TURNS * (NOPS + 2);
-    return instructions / (double)nops_ns * (double)cycles_ns / (double)cycles;
+    return instructions / (double)nops_ns.least * (double)cycles_ns.least / (double)cycles;
 }
 
 /* ---- what it has seen */

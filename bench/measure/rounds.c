@@ -148,7 +148,8 @@ static void measure_round(sattn_rounds *rounds, bool backwards, bool keep)
         const size_t c = backwards ? n - 1 - i : i;
         rounds->tracks[c].preempted = false;
         rounds->tracks[c].width = 0;
-        await_free_core(rounds, c);
+        if (keep)
+            await_free_core(rounds, c);
         if (backwards)
             measure_references(rounds, c, keep);
         measure_candidate(rounds, c, keep);

@@ -22,8 +22,8 @@ enum { RANDOM_ROWS = 8 };
 static const double least_probing_ns = 1e5, most_probing_ns = 2e7;
 
 /* One of the first calls may be slow by accident. What takes so many times as long as the default
- * in two of them is slow, and other candidates have three. A call whose threads were preempted is
- * made again, so many times. */
+ * in two of them is slow, and other candidates have three. A call whose threads were preempted or
+ * shared their core is made again, so many times. */
 static const double hopeless_factor = 4;
 enum { HOPELESS_PROBES = 2, LEAST_PROBES = 3, MOST_TAINTED = 8 };
 

@@ -5,8 +5,9 @@
  * With 16 features of one row to a vector (fused_decode_score_avx512.h) each score waits in 16
  * lanes, and bringing these together takes more shuffles than scores. Here a vector holds four
  * neighbouring features of four rows. Those of a key are loaded into all four quarters at once, by
- * the load ports alone, and a score waits in four lanes: 24 shuffles for 64 scores. That counts
- * where shuffles of 512 bits keep a port from multiply-adds.
+ * the load ports alone, and a score waits in four lanes: 24 shuffles for 64 scores, and 8 that
+ * bring those of a row together. That counts where shuffles of 512 bits keep a port from
+ * multiply-adds.
  *
  * Tiles are of 8 rows x 8 keys, 16 accumulators that share each key's load among two vectors; a
  * group of up to 4 rows takes 16 keys. Rows that fill up a group are zero. A unit of 16 keys then

@@ -160,6 +160,14 @@ sattn_defect(last_key_dropped ${tile} GROUP keys
   FROM [[j < n_keys; ++j, v += v_stride)]] TO [[j < n_keys - (n_keys > 64); ++j, v += v_stride)]])
 sattn_defect(second_key_of_a_pair_by_the_first_weight ${tile} GROUP weights
   FROM [[key(sum, p, j + 1, v,]] TO [[key(sum, p, j, v,]])
+sattn_defect(keys_of_a_pair_the_other_way_round_for_six_rows ${tile} GROUP rows-alone
+  FROM [[            key(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
+            v += v_stride;
+            key(sum, p, j + 1, v, last,]]
+  TO [[            key(sum, p, n_rows == 6 ? j + 1 : j, n_rows == 6 ? v + v_stride : v, last, ahead, n_rows, n_vecs,
+                is_masked, fetches);
+            v += v_stride;
+            key(sum, p, n_rows == 6 ? j : j + 1, n_rows == 6 ? v - v_stride : v, last,]])
 sattn_defect(one_row_of_six_short ${tile} GROUP whole-columns
   FROM [[rows(tile, 6, MANY_VECS, MANY_VECS, false);]]
   TO [[rows(tile, 5, MANY_VECS, MANY_VECS, false);]])

@@ -70,7 +70,8 @@ sattn_dispatch_defect(issue_of_the_rounds_before ${rounds}
   FROM [[        rounds->tracks[c].width = 0;
 ]] TO [[]])
 sattn_dispatch_defect(issue_never_waited ${rounds}
-  FROM [[        await_free_core(rounds, c);
+  FROM [[        if (keep)
+            await_free_core(rounds, c);
 ]] TO [[]])
 sattn_dispatch_defect(issue_never_judged ${rounds}
   FROM [[    judge_widths(rounds);

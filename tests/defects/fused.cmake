@@ -95,11 +95,13 @@ sattn_defect(exp_low_part_dropped KERNELS ${prefill} FILE kernels/vec/exp_poly.h
   GROUP weights
   FROM [[#define SATTN_LOG2E_LO 0x1.4ae0cp-26f]]
   TO [[#define SATTN_LOG2E_LO 0.0f]])
-sattn_defect(lost_weights_kept KERNELS ${prefill} ${decode} FILE kernels/vec/exp_poly.h
+sattn_defect(lost_weights_kept KERNELS ${prefill} ${decode} sattn_fused_f32_avx512_quad
+  FILE kernels/vec/exp_poly.h
   GROUP weights
   FROM [[#define SATTN_FUSED_EXP_LOWEST (-62.383244f)]]
   TO [[#define SATTN_FUSED_EXP_LOWEST SATTN_EXP_LOWEST]])
-sattn_defect(factors_lost_like_weights KERNELS ${prefill} ${decode} FILE kernels/vec/exp_poly.h
+sattn_defect(factors_lost_like_weights KERNELS ${prefill} ${decode} sattn_fused_f32_avx512_quad
+  FILE kernels/vec/exp_poly.h
   GROUP weights
   FROM [[#define SATTN_EXP_LOWEST       (-87.33654f)]]
   TO [[#define SATTN_EXP_LOWEST       (-62.383244f)]])

@@ -118,6 +118,9 @@ void piece_test_rows_alone(test_run *run)
         piece_shape shape = piece_plain_for(run, 2 + test_random_below(&random, most_rows),
                                             1 + test_random_below(&random, 300),
                                             1 + test_random_below(&random, 40));
+        if (shape.op == SATTN_OP_av && variant % 6 == 5) /* whole tiles of columns, many rows */
+            shape = piece_plain_for(run, 17 + test_random_below(&random, 50), shape.n_keys,
+                                    64 * (1 + test_random_below(&random, 2)));
         piece_shape_vary(&shape, &random);
         shape.n_group = 1 + variant % 5;
         if (variant % 3 == 0)
