@@ -290,9 +290,9 @@ static void check_rescaled_weights(test_run *run)
 
 void test_weights(test_run *run)
 {
-    static const float ranges[][2] = {{-1, 0},    {-0.01f, 0},        {-16, 0},   {-60, -16},
-                                      {-87, -60}, {-62.39f, -62.38f}, {-90, -80}, {-200, 0},
-                                      {-3e38f, -1e3f}};
+    static const float ranges[][2] = {{-1, 0},    {-0.01f, 0}, {-16, 0},
+                                      {-60, -16}, {-87, -60},  {-62.39f, -62.38f},
+                                      {-90, -80}, {-200, 0},   {-3e38f, -1e3f}};
     static const float lazy[][2] = {{0, 1}, {0, 15.9f}, {-80, 0}, {15.9f, 40}};
     for (size_t at = 0; at < sizeof ranges / sizeof ranges[0]; ++at)
         if (test_step(run, TEST_SAMPLED))

@@ -46,8 +46,8 @@ typedef struct sattn_measure_options {
     double window_s; /* 1e-3 */
     /* Of the budget, spent on waiting for a core that another hardware thread uses; none. */
     double patience_s;
-    int min_rounds;  /* 5; these are made even if the budget is short */
-    int max_rounds;  /* 300 */
+    int min_rounds; /* 5; these are made even if the budget is short */
+    int max_rounds; /* 300 */
     /* If not NULL, called between rounds with the share of the work that is done, in [0, 1]. */
     void (*progress)(void *context, double done);
     void *progress_context;

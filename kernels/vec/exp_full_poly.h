@@ -13,11 +13,11 @@
  *
  * Times 2^n is one rounding: AVX-512 has an instruction, the others multiply by two powers of two
  * about 2^(n/2), of which only the last can leave the normal numbers where the result is not 0.
- * SATTN_EXP_FULL_MAGIC rounds as SATTN_ROUND_MAGIC does, and leaves n + 254 in the low bits: half of
- * it, and what is left, are the biased exponents of the two powers. At the lowest x these are 0, so
- * no product underflows, as it does on the way there; that takes Intel's cores some hundred cycles.
- * AVX-512 has no need to hold x from below: it masks results of 0, all below SATTN_EXP_FULL_ZERO,
- * for the same reason. */
+ * SATTN_EXP_FULL_MAGIC rounds as SATTN_ROUND_MAGIC does, and leaves n + 254 in the low bits: half
+ * of it, and what is left, are the biased exponents of the two powers. At the lowest x these are 0,
+ * so no product underflows, as it does on the way there; that takes Intel's cores some hundred
+ * cycles. AVX-512 has no need to hold x from below: it masks results of 0, all below
+ * SATTN_EXP_FULL_ZERO, for the same reason. */
 #ifndef SATTN_KERNELS_VEC_EXP_FULL_POLY_H
 #define SATTN_KERNELS_VEC_EXP_FULL_POLY_H
 
