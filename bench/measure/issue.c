@@ -52,8 +52,8 @@ static void see(least_two *seen, int64_t ns)
 /* Both loops in turn, so that they meet the same clock, and the fastest slice of each. */
 static double width_of_core(void)
 {
-    least_two cycles_ns = {INT64_MAX, INT64_MAX}, nops_ns = cycles_ns;
-    int64_t cycles = 0;
+    least_two cycles_ns = {INT64_MAX, INT64_MAX};
+    int64_t nops_ns = INT64_MAX, cycles = 0;
     uint32_t sink;
     for (int slice = 0; slice < SLICES; ++slice) {
         const int64_t begin = sattn_now_ns();
@@ -62,14 +62,14 @@ static double width_of_core(void)
         const int64_t middle = sattn_now_ns();
         cycles = sattn_cycles_loop(SLICE_CYCLES, &sink);
         const int64_t end = sattn_now_ns();
-        see(&nops_ns, middle - begin);
+        nops_ns = middle - begin < nops_ns ? middle - begin : nops_ns;
         see(&cycles_ns, end - middle);
     }
     const bool agree = (double)cycles_ns.next <= most_apart * (double)cycles_ns.least;
-    if (cycles_ns.least <= 0 || nops_ns.least <= 0 || !agree)
+    if (cycles_ns.least <= 0 || nops_ns <= 0 || !agree)
         return 0;
     const double instructions = (double)TURNS * (NOPS + 2);
-    return instructions / (double)nops_ns.least * (double)cycles_ns.least / (double)cycles;
+    return instructions / (double)nops_ns * (double)cycles_ns.least / (double)cycles;
 }
 
 /* ---- what it has seen */

@@ -196,7 +196,8 @@ SATTN_NOINLINE void four_rows(const av_tile *tile)
 
 SATTN_NOINLINE void six_rows(const av_tile *tile)
 {
-    rows(tile, 6, MANY_VECS, MANY_VECS, false);
+    for (int64_t column = 0; column < tile->d_v; column += MANY_VECS * LANES)
+        columns(tile, column, 6, MANY_VECS, false, false);
 }
 
 SATTN_NOINLINE void eight_rows(const av_tile *tile)
