@@ -2,6 +2,7 @@
  *
  * test_tune.c: which classes are tuned, that a kernel which is fast because it is wrong is never
  * chosen (D17), and how a run ends. No check depends on how long anything takes. */
+#include "bench/measure/issue.h"
 #include "bench/tune/regret.h"
 #include "bench/tune/regret_shapes.h"
 #include "bench/tune/tune_corners.h"
@@ -590,6 +591,38 @@ static void test_out_of_time(void **state)
     }
 }
 
+static int shared_looks; /* at the core, from now on, that find another thread on it */
+
+static double width_of_script(void)
+{
+    return shared_looks-- > 0 ? 3 : 6;
+}
+
+static int64_t later(void)
+{
+    static int64_t now_ns;
+    return now_ns += SATTN_ISSUE_FRESH_NS;
+}
+
+/* A race begins when the core is free, since no other window would count; all windows of one that
+ * does not wait are a small part of so many looks. */
+static void test_race_waits_for_a_free_core(void **state)
+{
+    (void)state;
+    const sattn_issue_source script = {.width = width_of_script, .now_ns = later};
+    const sattn_tune_setting setting = {.seconds = 60};
+    sattn_issue_begin(&script);
+    shared_looks = 0;
+    for (int i = 0; i < SATTN_ISSUE_WIDEST; ++i)
+        sattn_issue_width();
+    shared_looks = 100000;
+    sattn_tune_outcome outcome = tune_counted(&setting);
+    sattn_issue_begin(NULL);
+    assert_string_equal(outcome.error, "");
+    assert_true(outcome.rounds > 0 && shared_looks < 0);
+    sattn_tune_outcome_free(&outcome);
+}
+
 /* ---- shapes of --verify */
 
 static bool is_corner(int64_t n)
@@ -771,6 +804,7 @@ int main(void)
         cmocka_unit_test(test_max_error),
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_out_of_time),
+        cmocka_unit_test(test_race_waits_for_a_free_core),
         cmocka_unit_test(test_regret_shapes),
         cmocka_unit_test(test_regret_of_undecided),
         cmocka_unit_test(test_regret_order),

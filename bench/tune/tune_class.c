@@ -18,6 +18,10 @@ static const double window_ns = 0.4e6;
 /* Of what verifying its candidates leaves of the time of a class; the rest is for other shapes. */
 static const double race_share = 0.6;
 
+/* Of the time of a race in which a core that is shared may be waited for: what is timed on such a
+ * core decides nothing. */
+static const double patience = 0.5;
+
 /* ---- the race */
 
 /* An admitted candidate on the track. */
@@ -32,6 +36,8 @@ typedef struct track {
     sattn_crew *crew;
     int64_t (*now_ns)(void);
     sattn_tune_time *time;
+    bool (*is_stopped)(void);
+    int64_t patience_ns; /* left for waiting */
 } track;
 
 sattn_race_window sattn_tune_time_calls(const sattn_measure_candidate *measured, int64_t calls)
@@ -51,9 +57,11 @@ static void gather_crew(void *context)
 
 static sattn_race_window time_window(void *context, size_t candidate)
 {
-    const track *const t = context;
+    track *const t = context;
     const runner *const r = &t->runners[candidate];
     sattn_prepare_calls(&r->measured);
+    if (r->measured.threads <= 1)
+        t->patience_ns -= sattn_issue_await(t->patience_ns, t->is_stopped);
     /* A few short calls would show what the other candidates left in the caches. */
     if (r->calls > 1)
         sattn_run_calls(&r->measured, 1);
@@ -99,7 +107,9 @@ bool sattn_tune_race(sattn_tune_field *field, size_t incumbent, const sattn_tune
     track t = {.runners = calloc(field->count, sizeof *t.runners),
                .crew = setting->crew,
                .now_ns = setting->now_ns ? setting->now_ns : sattn_now_ns,
-               .time = setting->time ? setting->time : sattn_tune_time_calls};
+               .time = setting->time ? setting->time : sattn_tune_time_calls,
+               .is_stopped = setting->is_stopped,
+               .patience_ns = setting->time ? 0 : (int64_t)(patience * setting->seconds * 1e9)};
     int *const ranks = calloc(field->count, sizeof *ranks);
     bool good = t.runners && ranks;
     if (good) {

@@ -80,6 +80,8 @@ sattn_dispatch_defect(issue_not_known_is_free FILE bench/measure/taint.c COMMAND
   FROM [[if (!(width > 0))]] TO [[if (width < 0)]])
 sattn_dispatch_defect(issue_no_matter_in_a_race FILE bench/tune/tune_class.c COMMAND test_issue
   FROM [[sattn_issue_is_shared(done.width) ||]] TO [[]])
+sattn_dispatch_defect(issue_no_race_waits FILE bench/tune/tune_class.c COMMAND test_tune
+  FROM [[if (r->measured.threads <= 1)]] TO [[if (r->measured.threads < 1)]])
 
 # ---- the command line
 set(line FILE bench/options.c COMMAND test_options)
