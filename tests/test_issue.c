@@ -4,6 +4,7 @@
  * by but what the script says. */
 #include "bench/measure/issue.h"
 
+#include "bench/bench/bench_places.h"
 #include "bench/measure/measure.h"
 #include "bench/tune/tune_class.h"
 
@@ -80,6 +81,25 @@ static void test_first_widths_say_nothing(void **state)
 }
 
 /* A core that begins shared is known as soon as it has been free for a few looks. */
+static void test_look_before_all(void **state)
+{
+    (void)state;
+    core.step_ns = SATTN_ISSUE_FRESH_NS;
+    sattn_issue_learn(1000000);
+    assert_true(sattn_issue_is_shared(narrow) && !sattn_issue_is_shared(wide));
+}
+
+static void test_runs_begin_with_a_look(void **state)
+{
+    (void)state;
+    const sattn_thread_counts one = {.of = {1}, .n = 1};
+    sattn_places places;
+    core.step_ns = SATTN_ISSUE_FRESH_NS;
+    sattn_places_begin(&places, &one);
+    sattn_places_end(&places);
+    assert_true(core.probes >= SATTN_ISSUE_WIDEST);
+}
+
 static void test_free_core_comes_late(void **state)
 {
     (void)state;
@@ -344,6 +364,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_first_widths_say_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(test_look_before_all, begin, end),
+        cmocka_unit_test_setup_teardown(test_runs_begin_with_a_look, begin, end),
         cmocka_unit_test_setup_teardown(test_free_core_comes_late, begin, end),
         cmocka_unit_test_setup_teardown(test_few_great_widths_count_for_nothing, begin, end),
         cmocka_unit_test_setup_teardown(test_young_width_stands_for_the_next, begin, end),

@@ -3,17 +3,22 @@
  * bench_places.c: binds threads, and says so. */
 #include "bench/bench/bench_places.h"
 
+#include "bench/measure/issue.h"
 #include "bench/result.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Another thread was seen to be at work on a core for tens of milliseconds on end. */
+static const int64_t look_ns = 200000000;
+
 void sattn_places_begin(sattn_places *places, const sattn_thread_counts *counts)
 {
     *places = (sattn_places){.counts = *counts, .wait_policy = getenv("OMP_WAIT_POLICY")};
     sattn_crew_open(&places->crew, sattn_thread_counts_most(counts), NULL);
     sattn_pin_begin(&places->pin, -1, NULL);
+    sattn_issue_learn(look_ns);
 }
 
 void sattn_places_end(sattn_places *places)

@@ -18,7 +18,8 @@ typedef struct sattn_places {
     const char *wait_policy; /* how the environment has idle threads wait; NULL: it does not say */
 } sattn_places;
 
-/* Chooses CPUs for the most of these threads, and binds the calling thread to the first. */
+/* Chooses CPUs for the most of these threads, binds the calling thread to the first, and looks at
+ * that core (measure/issue.h). */
 void sattn_places_begin(sattn_places *places, const sattn_thread_counts *counts);
 void sattn_places_end(sattn_places *places);
 

@@ -122,6 +122,13 @@ bool sattn_issue_is_shared(double width)
     return width > 0 && width < SATTN_ISSUE_SHARED * seen.widest[SATTN_ISSUE_WIDEST - 1];
 }
 
+void sattn_issue_learn(int64_t ns)
+{
+    const int64_t begin = sattn_now_ns();
+    while (sattn_now_ns() - begin < ns)
+        sattn_issue_width();
+}
+
 int64_t sattn_issue_await(int64_t most_ns, bool (*is_stopped)(void))
 {
     const int64_t begin = sattn_now_ns();

@@ -8,8 +8,8 @@
  * hardly runs slower beside it, a kernel by a third. Instructions that do nothing show it: all that
  * keeps them is the width of the core, of which half is left.
  *
- * A width is known by comparison with the widest that were seen before, so the first few of a
- * process say nothing, and what is judged late is judged better. For one thread at a time. */
+ * A width is known by comparison with the widest that were seen before, so a run begins by looking
+ * at the core, and what is judged late is judged better. For one thread at a time. */
 #ifndef SATTN_BENCH_MEASURE_ISSUE_H
 #define SATTN_BENCH_MEASURE_ISSUE_H
 
@@ -31,6 +31,9 @@ double sattn_issue_width(void);
 double sattn_issue_lesser(double a, double b);
 /* Whether another hardware thread was at work on the core, by all widths until now. */
 bool sattn_issue_is_shared(double width);
+
+/* Looks at the core for so long, to have seen it free before something is measured. */
+void sattn_issue_learn(int64_t ns);
 
 /* Looks at the core until it is free, most_ns have gone by, or is_stopped, where not NULL, says so.
  * Returns how long that took, 0 where the core was free at once. */

@@ -54,6 +54,8 @@ sattn_dispatch_defect(issue_width_stands_for_nothing ${issue}
   FROM [[seen.latest_ns < SATTN_ISSUE_FRESH_NS)]] TO [[seen.latest_ns < 0)]])
 sattn_dispatch_defect(issue_not_known_is_the_lesser ${issue}
   FROM [[(a < b || !(b > 0))]] TO [[a < b]])
+sattn_dispatch_defect(issue_looked_at_once ${issue}
+  FROM [[while (sattn_now_ns() - begin < ns)]] TO [[if (sattn_now_ns() - begin < ns)]])
 sattn_dispatch_defect(issue_waited_for_ever ${issue}
   FROM [[while (waited < most_ns && sattn]] TO [[while (most_ns > 0 && sattn]])
 sattn_dispatch_defect(issue_wait_not_stopped ${issue}
@@ -80,6 +82,8 @@ sattn_dispatch_defect(issue_not_known_is_free FILE bench/measure/taint.c COMMAND
   FROM [[if (!(width > 0))]] TO [[if (width < 0)]])
 sattn_dispatch_defect(issue_no_matter_in_a_race FILE bench/tune/tune_class.c COMMAND test_issue
   FROM [[sattn_issue_is_shared(done.width) ||]] TO [[]])
+sattn_dispatch_defect(issue_not_looked_at_first FILE bench/bench/bench_places.c COMMAND test_issue
+  FROM [[sattn_issue_learn(look_ns);]] TO [[]])
 sattn_dispatch_defect(issue_no_race_waits FILE bench/tune/tune_class.c COMMAND test_tune
   FROM [[if (r->measured.threads <= 1)]] TO [[if (r->measured.threads < 1)]])
 
