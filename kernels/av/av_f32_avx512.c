@@ -20,6 +20,9 @@ enum {
     MAX_VECS = 16, /* most vectors of columns in it */
 };
 
+/* What a tile prefetches: lines of V further down, or the next tile's weights. */
+typedef enum fetches { FETCH_NOTHING, FETCH_V, FETCH_WEIGHTS } fetches;
+
 sattn_av_fn sattn_av_f32_avx512;
 
 /* Vector y of n_vecs vectors of columns; with `is_masked` the last one has only the lanes `last`.
@@ -35,7 +38,7 @@ SATTN_INLINE __m512 load(const float *v, __mmask16 last, const int y, const int 
  * while V passes through one. */
 SATTN_INLINE void key_of_few(__m512 *sum, const float *const *p, int64_t j, const float *v,
                              __mmask16 last, int64_t ahead, const int n_rows, const int n_vecs,
-                             const bool is_masked, const bool fetches)
+                             const bool is_masked, const fetches fetch)
 {
     __m512 p_f32x16[AV_TILE_ROWS];
     SATTN_KEEP_ORDER();
@@ -45,7 +48,7 @@ SATTN_INLINE void key_of_few(__m512 *sum, const float *const *p, int64_t j, cons
     SATTN_UNROLL(16)
     for (int y = 0; y < n_vecs; ++y) {
         __m512 v_f32x16 = load(v, last, y, n_vecs, is_masked);
-        if (fetches)
+        if (fetch == FETCH_V)
             vec_fetch(v + y * LANES, ahead);
         if (n_rows > 1)
             v_f32x16 = vec_in_register_f32x16(v_f32x16);
@@ -58,14 +61,14 @@ SATTN_INLINE void key_of_few(__m512 *sum, const float *const *p, int64_t j, cons
 /* The same for many rows and few columns: V stays in registers while the weights pass. */
 SATTN_INLINE void key_of_many(__m512 *sum, const float *const *p, int64_t j, const float *v,
                               __mmask16 last, int64_t ahead, const int n_rows, const int n_vecs,
-                              const bool is_masked, const bool fetches)
+                              const bool is_masked, const fetches fetch)
 {
     __m512 v_f32x16[MAX_VECS];
     SATTN_KEEP_ORDER();
     SATTN_UNROLL(4)
     for (int y = 0; y < n_vecs; ++y) {
         v_f32x16[y] = vec_in_register_f32x16(load(v, last, y, n_vecs, is_masked));
-        if (fetches)
+        if (fetch == FETCH_V)
             vec_fetch(v + y * LANES, ahead);
     }
     SATTN_UNROLL(8)
@@ -96,22 +99,23 @@ SATTN_INLINE void store(const av_tile *tile, int64_t column, const __m512 *sum, 
 /* One key, by the operand that is to stay in registers. */
 SATTN_INLINE void key(__m512 *sum, const float *const *p, int64_t j, const float *v, __mmask16 last,
                       int64_t ahead, const int n_rows, const int n_vecs, const bool is_masked,
-                      const bool fetches)
+                      const fetches fetch)
 {
     if (n_rows <= FEW)
-        key_of_few(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
+        key_of_few(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetch);
     else
-        key_of_many(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
+        key_of_many(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetch);
 }
 
 SATTN_INLINE void columns(const av_tile *tile, int64_t column, const int n_rows, const int n_vecs,
-                          const bool is_masked, const bool fetches)
+                          const bool is_masked, const fetches fetch)
 {
     const __mmask16 last = vec_tail_m16(tile->d_v - column - (n_vecs - 1) * LANES);
     const int64_t v_stride = tile->v_stride;
     const int64_t n_keys = tile->n_keys;
     const int64_t ahead = tile->fetch / (n_vecs * VEC_BYTES) * v_stride * (int64_t)sizeof(float);
     const float *v = tile->v + column;
+    vec_stream next = {0};
     const float *p[AV_TILE_ROWS]; /* of its own, to stay in registers */
     __m512 sum[MAX_SUMS];
     SATTN_UNROLL(8)
@@ -120,94 +124,106 @@ SATTN_INLINE void columns(const av_tile *tile, int64_t column, const int n_rows,
     SATTN_UNROLL(24)
     for (int i = 0; i < n_rows * n_vecs; ++i)
         sum[i] = _mm512_setzero_ps();
+    if (fetch == FETCH_WEIGHTS)
+        next = vec_stream_of(tile->next, 0, n_keys, tile->next_stride);
     int64_t j = 0;
     if (n_rows > FEW) {
         SATTN_NO_UNROLL
         for (; j + 2 <= n_keys; j += 2) {
-            key(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
+            if (fetch == FETCH_WEIGHTS) {
+                vec_stream_fetch(&next, 0);
+                vec_stream_advance(&next, 1);
+            }
+            key(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetch);
             v += v_stride;
-            key(sum, p, j + 1, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
+            key(sum, p, j + 1, v, last, ahead, n_rows, n_vecs, is_masked, fetch);
             v += v_stride;
         }
     }
     SATTN_NO_UNROLL
     for (; j < n_keys; ++j, v += v_stride)
-        key(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
+        key(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetch);
     store(tile, column, sum, last, n_rows, n_vecs, is_masked);
 }
 
 /* The columns from `column` on, at most n_most vectors of them. */
 SATTN_INLINE void last_columns(const av_tile *tile, int64_t column, const int n_rows,
-                               const int n_most, const bool fetches)
+                               const int n_most, const fetches fetch)
 {
     const int64_t n_vecs = (tile->d_v - column + LANES - 1) / LANES;
     if (n_vecs == 1)
-        columns(tile, column, n_rows, 1, true, fetches);
+        columns(tile, column, n_rows, 1, true, fetch);
     if (n_most >= 2 && n_vecs == 2)
-        columns(tile, column, n_rows, 2, true, fetches);
+        columns(tile, column, n_rows, 2, true, fetch);
     if (n_most >= 3 && n_vecs == 3)
-        columns(tile, column, n_rows, 3, true, fetches);
+        columns(tile, column, n_rows, 3, true, fetch);
     if (n_most >= 4 && n_vecs == 4)
-        columns(tile, column, n_rows, 4, true, fetches);
+        columns(tile, column, n_rows, 4, true, fetch);
     if (n_most >= 5 && n_vecs == 5)
-        columns(tile, column, n_rows, 5, true, fetches);
+        columns(tile, column, n_rows, 5, true, fetch);
     if (n_most >= 6 && n_vecs == 6)
-        columns(tile, column, n_rows, 6, true, fetches);
+        columns(tile, column, n_rows, 6, true, fetch);
     if (n_most >= 7 && n_vecs == 7)
-        columns(tile, column, n_rows, 7, true, fetches);
+        columns(tile, column, n_rows, 7, true, fetch);
     if (n_most >= 8 && n_vecs == 8)
-        columns(tile, column, n_rows, 8, true, fetches);
+        columns(tile, column, n_rows, 8, true, fetch);
 }
 
 /* Tiles of n_vecs vectors of columns, and a last one of at most n_most. */
 SATTN_INLINE void rows(const av_tile *tile, const int n_rows, const int n_vecs, const int n_most,
-                       const bool fetches)
+                       const fetches fetch)
 {
     const int64_t width = n_vecs * LANES;
     int64_t column = 0;
     if (n_rows == 1)
         for (; tile->d_v - column >= MAX_VECS * LANES; column += MAX_VECS * LANES)
-            columns(tile, column, 1, MAX_VECS, false, fetches);
+            columns(tile, column, 1, MAX_VECS, false, fetch);
     for (; tile->d_v - column == width || tile->d_v - column > n_most * LANES; column += width)
-        columns(tile, column, n_rows, n_vecs, false, fetches);
-    last_columns(tile, column, n_rows, n_most, fetches);
+        columns(tile, column, n_rows, n_vecs, false, fetch);
+    last_columns(tile, column, n_rows, n_most, fetch);
 }
 
 /* One function per number of rows, so that a tile's pointers find registers. */
 SATTN_NOINLINE void one_row(const av_tile *tile)
 {
-    rows(tile, 1, 8, 8, true);
+    rows(tile, 1, 8, 8, FETCH_V);
 }
 
 SATTN_NOINLINE void two_rows(const av_tile *tile)
 {
-    rows(tile, 2, 8, 8, true);
+    rows(tile, 2, 8, 8, FETCH_V);
 }
 
 SATTN_NOINLINE void three_rows(const av_tile *tile)
 {
-    rows(tile, 3, 8, 8, true);
+    rows(tile, 3, 8, 8, FETCH_V);
 }
 
 SATTN_NOINLINE void four_rows(const av_tile *tile)
 {
-    rows(tile, 4, 4, 6, true);
+    rows(tile, 4, 4, 6, FETCH_V);
 }
 
+/* Tiles of eight rows have no registers left for a second place in P. */
 SATTN_NOINLINE void six_rows(const av_tile *tile)
 {
-    for (int64_t column = 0; column < tile->d_v; column += MANY_VECS * LANES)
-        columns(tile, column, 6, MANY_VECS, false, false);
+    int64_t column = 0;
+    if (tile->next) {
+        columns(tile, column, 6, MANY_VECS, false, FETCH_WEIGHTS);
+        column += MANY_VECS * LANES;
+    }
+    for (; column < tile->d_v; column += MANY_VECS * LANES)
+        columns(tile, column, 6, MANY_VECS, false, FETCH_NOTHING);
 }
 
 SATTN_NOINLINE void eight_rows(const av_tile *tile)
 {
-    rows(tile, 8, 2, 3, false);
+    rows(tile, 8, 2, 3, FETCH_NOTHING);
 }
 
-SATTN_NOINLINE void eight_rows_fetch(const av_tile *tile)
+SATTN_NOINLINE void eight_rows_fetch_v(const av_tile *tile)
 {
-    rows(tile, 8, 2, 3, true);
+    rows(tile, 8, 2, 3, FETCH_V);
 }
 
 /* Lanes of the 16 keys from j on that the row sees. */
@@ -269,7 +285,7 @@ static void accumulate(const av_tile *tile)
         break;
     default:
         if (tile->fetch)
-            eight_rows_fetch(tile);
+            eight_rows_fetch_v(tile);
         else
             eight_rows(tile);
         break;

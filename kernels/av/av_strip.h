@@ -19,6 +19,7 @@ typedef struct av_strip {
     sattn_key_range some; /* from the first to the last key that some row may see */
     sattn_key_range all;  /* keys that all rows may see; may be empty */
     const float *p[SATTN_TILE_QUERIES_MAX];
+    const float *next; /* p of the first row of the next strip, or NULL */
     float *o[SATTN_TILE_QUERIES_MAX];
     float *to[SATTN_TILE_QUERIES_MAX]; /* where sums go: o, or the row's part */
     /* NULL, or the mask row. A mask that is the same for all keys leaves or empties the range. */
@@ -36,12 +37,17 @@ static inline bool av_mask_hides(const sattn_visibility *visible, int64_t g, int
     return mask_bool ? *mask_bool == 0 : mask_add && *mask_add == -INFINITY;
 }
 
+static inline const float *av_strip_weights(const sattn_av_args *a, int64_t g, int64_t i)
+{
+    return a->p + g * a->p_group_stride + i * a->p_stride;
+}
+
 static inline void av_strip_row(av_strip *s, const sattn_av_args *a, int r, int64_t g, int64_t i)
 {
     sattn_key_range keys = sattn_visible_range(&a->visible, i);
     if (!s->has_mask && keys.begin < keys.end && av_mask_hides(&a->visible, g, i))
         keys = (sattn_key_range){0, 0};
-    s->p[r] = a->p + g * a->p_group_stride + i * a->p_stride;
+    s->p[r] = av_strip_weights(a, g, i);
     s->o[r] = a->o + g * a->o_group_stride + i * a->o_stride;
     s->to[r] = s->o[r];
     s->mask_bool[r] = s->has_mask ? sattn_mask_bool_row(&a->visible, g, i) : NULL;
@@ -74,6 +80,7 @@ static inline void av_strip_fill(av_strip *s, const sattn_av_args *a, int64_t fi
             ++i;
         }
     }
+    s->next = i < a->i1 ? av_strip_weights(a, g, i) : NULL;
 }
 
 #endif

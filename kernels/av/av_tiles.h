@@ -6,11 +6,15 @@
  * is broadcast to one vector of V after the other, and nothing is rearranged.
  *
  *   for each strip of rows
- *       for each block of up to SATTN_KEY_BLOCK keys that some row of the strip may see
+ *       for each piece of V, some blocks of up to SATTN_KEY_BLOCK keys, that a cache holds
  *           for each tile of rows
- *               for each group of columns
+ *               for each block of the piece, for each group of columns
  *                   sum P V over the keys that some row of the tile may see, in registers, from 0
  *                   O = 0 + sum the first time, O += sum from then on
+ *
+ * P is large, read once, and may come from far. So its rows are read as far as V allows before the
+ * next ones begin, and of short rows, at whose ends hardware prefetchers have to begin anew, those
+ * of the next tile can be prefetched.
  *
  * Rows of very many keys have a second level of sums (av_span.h).
  *
@@ -35,6 +39,8 @@ enum {
     AV_FETCH_FROM = 768 << 10, /* ... fewest bytes of V */
     AV_FETCH_NEAR = 2 << 10,   /* bytes to prefetch ahead where V may be in a cache ... */
     AV_FETCH_FAR = 8 << 10,    /* ... and where it comes from memory */
+    AV_PIECE = 256 << 10,      /* bytes of V that a second-level cache holds beside weights */
+    AV_SHORT = 512,            /* most keys of which the next weights are prefetched */
 };
 
 /* What one call of an ISA's step works on. */
@@ -44,6 +50,9 @@ typedef struct av_tile {
     bool is_first;         /* O holds nothing yet */
     const float *const *p; /* [n_rows] rows of weights, that of the tile's first key at [p_at] */
     int64_t p_at;
+    const float *next;     /* weights of the next tile, from its first key on; NULL: not to be
+                            * prefetched */
+    int64_t next_stride;   /* from row to row of them */
     float *const *o;       /* [n_rows] rows of O, or their parts */
     const float *v;        /* row of the first key */
     int64_t v_stride, d_v; /* elements */
@@ -143,9 +152,29 @@ static inline float *av_sums(const sattn_av_args *a)
     return (float *)a->scratch + AV_TILE_ROWS * SATTN_KEY_BLOCK;
 }
 
+static inline int64_t av_weights_stride(const sattn_av_args *a)
+{
+    return a->n_group > 1 ? a->p_group_stride : a->p_stride;
+}
+
+/* Weights that are met after those of a tile of n_rows rows for a block of a piece. */
+static inline const float *av_next_weights(const sattn_av_args *a, const av_strip *s, int first_row,
+                                           int n_rows, sattn_key_range block, sattn_key_range piece)
+{
+    if (a->visible.n_k > AV_SHORT)
+        return NULL;
+    if (block.end < piece.end)
+        return s->p[first_row] + block.end;
+    if (first_row + n_rows < s->n_rows)
+        return s->p[first_row + n_rows] + piece.begin;
+    if (piece.end < s->some.end)
+        return s->p[0] + piece.end;
+    return s->next ? s->next + s->some.begin : NULL;
+}
+
 /* A tile whose rows do not all see the whole block. */
 SATTN_INLINE void av_tile_cut(const sattn_av_args *a, const av_ops *ops, av_strip *s, int first_row,
-                              int n_rows, sattn_key_range block)
+                              int n_rows, sattn_key_range block, const float *next)
 {
     const sattn_key_range keys = av_tile_keys(s, first_row, n_rows, block);
     if (keys.begin >= keys.end)
@@ -162,6 +191,8 @@ SATTN_INLINE void av_tile_cut(const sattn_av_args *a, const av_ops *ops, av_stri
                           .is_first = !s->is_stored[first_row],
                           .p = p,
                           .p_at = 0,
+                          .next = next,
+                          .next_stride = av_weights_stride(a),
                           .o = s->to + first_row,
                           .v = a->v + keys.begin * a->v_stride,
                           .v_stride = a->v_stride,
@@ -173,13 +204,15 @@ SATTN_INLINE void av_tile_cut(const sattn_av_args *a, const av_ops *ops, av_stri
 }
 
 SATTN_INLINE void av_tile_whole(const sattn_av_args *a, const av_ops *ops, av_strip *s,
-                                int first_row, int n_rows, sattn_key_range block)
+                                int first_row, int n_rows, sattn_key_range block, const float *next)
 {
     const av_tile tile = {.n_rows = n_rows,
                           .n_keys = (int)(block.end - block.begin),
                           .is_first = !s->is_stored[first_row],
                           .p = s->p + first_row,
                           .p_at = block.begin,
+                          .next = next,
+                          .next_stride = av_weights_stride(a),
                           .o = s->to + first_row,
                           .v = a->v + block.begin * a->v_stride,
                           .v_stride = a->v_stride,
@@ -188,6 +221,15 @@ SATTN_INLINE void av_tile_whole(const sattn_av_args *a, const av_ops *ops, av_st
                           .sum = av_sums(a)};
     s->is_stored[first_row] = true;
     ops->accumulate(&tile);
+}
+
+/* Keys of a piece of V: so many blocks that spans are whole pieces. */
+static inline int64_t av_piece_keys(int64_t d_v)
+{
+    int64_t keys = SATTN_KEY_BLOCK;
+    while (keys < AV_SPAN && 2 * keys * d_v * (int64_t)sizeof(float) <= AV_PIECE)
+        keys *= 2;
+    return keys;
 }
 
 /* From the second span on, sums go to the rows' parts, which begin at 0. */
@@ -215,8 +257,26 @@ static inline void av_strip_carry(const sattn_av_args *a, const av_strip *s)
         av_carry(s->o[r], s->to[r], a->d_v);
 }
 
+/* The blocks of a piece for one tile of rows. */
+SATTN_INLINE void av_piece_rows(const sattn_av_args *a, const av_ops *ops, av_strip *s,
+                                int first_row, int n_rows, sattn_key_range piece)
+{
+    for (int64_t j = piece.begin; j < piece.end;) {
+        const int64_t next = (j / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
+        const sattn_key_range block = {j, next < piece.end ? next : piece.end};
+        const bool whole = !s->has_mask && s->all.begin <= block.begin && s->all.end >= block.end;
+        const float *const weights = av_next_weights(a, s, first_row, n_rows, block, piece);
+        if (whole)
+            av_tile_whole(a, ops, s, first_row, n_rows, block, weights);
+        else
+            av_tile_cut(a, ops, s, first_row, n_rows, block, weights);
+        j = block.end;
+    }
+}
+
 SATTN_INLINE void av_strip_run(const sattn_av_args *a, const av_ops *ops, av_strip *s)
 {
+    const int64_t piece_keys = av_piece_keys(a->d_v);
     for (int64_t j = s->some.begin; j < s->some.end;) {
         if (j % AV_SPAN == 0 && j > s->some.begin) {
             if (s->has_parts)
@@ -224,17 +284,13 @@ SATTN_INLINE void av_strip_run(const sattn_av_args *a, const av_ops *ops, av_str
             else
                 av_strip_split(a, ops, s);
         }
-        const int64_t next = (j / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
-        const sattn_key_range block = {j, next < s->some.end ? next : s->some.end};
-        const bool whole = !s->has_mask && s->all.begin <= block.begin && s->all.end >= block.end;
+        const int64_t next = (j / piece_keys + 1) * piece_keys;
+        const sattn_key_range piece = {j, next < s->some.end ? next : s->some.end};
         for (int r = 0, n = 0; r < s->n_rows; r += n) {
             n = ops->tile_rows(s->n_rows - r);
-            if (whole)
-                av_tile_whole(a, ops, s, r, n, block);
-            else
-                av_tile_cut(a, ops, s, r, n, block);
+            av_piece_rows(a, ops, s, r, n, piece);
         }
-        j = block.end;
+        j = piece.end;
     }
     if (s->has_parts)
         av_strip_carry(a, s);

@@ -23,8 +23,13 @@ sattn_defect(head_of_next_strip ${strip} GROUP groups
 sattn_defect(block_before_overwritten ${tiles} GROUP keys
   FROM [[.p = s->p + first_row,]] TO [[.is_first = true, .p = s->p + first_row,]])
 sattn_defect(last_block_missing ${tiles} GROUP tiles
+  FROM [[j < piece.end;) {]]
+  TO [[j < piece.end && (j == piece.begin || j + 1 < piece.end);) {]])
+sattn_defect(last_piece_missing ${tiles} GROUP spans
   FROM [[j < s->some.end;) {]]
-  TO [[j < s->some.end && (j == s->some.begin || j + 1 < s->some.end);) {]])
+  TO [[j < s->some.end && (j == s->some.begin || j + piece_keys < s->some.end);) {]])
+sattn_defect(pieces_from_the_first_key_of_the_row ${tiles} NATIVE GROUP spans
+  FROM [[(j / piece_keys + 1) * piece_keys;]] TO [[j + piece_keys;]])
 sattn_defect(weights_from_the_start_of_the_row ${tiles} GROUP keys
   FROM [[.p_at = block.begin,]] TO [[.p_at = 0,]])
 sattn_defect(limits_of_the_last_row_for_all ${strip} GROUP causal
@@ -161,16 +166,19 @@ sattn_defect(last_key_dropped ${tile} GROUP keys
 sattn_defect(second_key_of_a_pair_by_the_first_weight ${tile} GROUP weights
   FROM [[key(sum, p, j + 1, v,]] TO [[key(sum, p, j, v,]])
 sattn_defect(keys_of_a_pair_the_other_way_round_for_six_rows ${tile} GROUP rows-alone
-  FROM [[            key(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetches);
+  FROM [[            key(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetch);
             v += v_stride;
             key(sum, p, j + 1, v, last,]]
   TO [[            key(sum, p, n_rows == 6 ? j + 1 : j, n_rows == 6 ? v + v_stride : v, last, ahead, n_rows, n_vecs,
-                is_masked, fetches);
+                is_masked, fetch);
             v += v_stride;
             key(sum, p, n_rows == 6 ? j : j + 1, n_rows == 6 ? v - v_stride : v, last,]])
 sattn_defect(one_row_of_six_short ${tile} GROUP whole-columns
-  FROM [[columns(tile, column, 6, MANY_VECS, false, false);]]
-  TO [[columns(tile, column, 5, MANY_VECS, false, false);]])
+  FROM [[columns(tile, column, 6, MANY_VECS, false, FETCH_NOTHING);]]
+  TO [[columns(tile, column, 5, MANY_VECS, false, FETCH_NOTHING);]])
+sattn_defect(one_row_of_six_short_before_others ${tile} GROUP whole-columns
+  FROM [[columns(tile, column, 6, MANY_VECS, false, FETCH_WEIGHTS);]]
+  TO [[columns(tile, column, 5, MANY_VECS, false, FETCH_WEIGHTS);]])
 sattn_defect(key_at_the_limit_counts ${tile} GROUP causal
   FROM [[_mm512_mask_cmplt_epi32_mask(_mm512_cmpge]]
   TO [[_mm512_mask_cmple_epi32_mask(_mm512_cmpge]])
