@@ -155,7 +155,8 @@ typedef struct sattn_qk_args {
 
 typedef void sattn_qk_fn(const sattn_qk_args *args);
 
-/* A tile of scaled queries, a tile of transposed keys, and 64 floats for each row of either. */
+/* Rows of scaled queries and of transposed keys, SATTN_TILE_QUERIES_MAX of the ones and
+ * SATTN_TILE_KEYS_MAX of the others, either way round, and 64 floats for each row. */
 static inline size_t sattn_qk_scratch_bytes(int64_t d)
 {
     const size_t rows = (size_t)SATTN_TILE_QUERIES_MAX + (size_t)SATTN_TILE_KEYS_MAX;

@@ -236,6 +236,29 @@ static void test_specials(test_run *run)
             }
 }
 
+/* More rows than are scaled at a time. */
+static void test_many_rows(test_run *run)
+{
+    static const int64_t rows[] = {511, 512, 513, 576, 577, 1025};
+    for (size_t i = 0; i < COUNT(rows); ++i)
+        for (int n_group = 1; n_group <= 3; ++n_group) {
+            if (!test_step(run, TEST_ALWAYS))
+                continue;
+            test_random random = {.seed = test_step_seed(run)};
+            piece_shape shape =
+                piece_plain_for(run, (rows[i] + n_group - 1) / n_group,
+                                1 + test_random_below(&random, 2 * run->kernel->tile_keys + 2),
+                                1 + test_random_below(&random, 9));
+            shape.n_group = n_group;
+            piece_shape_vary(&shape, &random);
+            piece_problem problem;
+            piece_problem_make(&problem, run, &shape, random.seed);
+            piece_problem_run(&problem, run);
+            piece_problem_verify(&problem, run);
+            piece_problem_free(&problem);
+        }
+}
+
 int main(int argc, char **argv)
 {
     static const test_group groups[] = {
@@ -247,6 +270,7 @@ int main(int argc, char **argv)
         {"groups", piece_test_groups},
         {"layouts", piece_test_layouts},
         {"ranges", piece_test_ranges},
+        {"many-rows", test_many_rows},
         {"empty", piece_test_empty},
         {"anything", piece_test_anything},
         {"rows-alone", piece_test_rows_alone},

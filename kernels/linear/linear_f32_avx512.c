@@ -7,37 +7,39 @@
 
 sattn_linear_fn sattn_linear_f32_avx512;
 
-SATTN_INLINE void add_bias(__m512 acc[PANEL_ROWS][2], const float *bias, int n_keys,
+SATTN_INLINE void add_bias(__m512 acc[PANEL_ROWS][PANEL_VECS], const float *bias, int n_keys,
                            const int n_rows, const int n_vec)
 {
     const __mmask16 last = vec_tail_m16(n_keys - (n_vec - 1) * PANEL_LANES);
-    const __m512 bias_last = vec_load_tail_f32x16(bias + (n_vec - 1) * PANEL_LANES, last);
-    const __m512 bias_first = n_vec == 2 ? _mm512_loadu_ps(bias) : bias_last;
-    SATTN_UNROLL(8)
-    for (int r = 0; r < n_rows; ++r) {
-        if (n_vec == 2)
-            acc[r][0] = _mm512_add_ps(acc[r][0], bias_first);
-        acc[r][n_vec - 1] = _mm512_add_ps(acc[r][n_vec - 1], bias_last);
+    SATTN_UNROLL(4)
+    for (int v = 0; v < n_vec; ++v) {
+        const __mmask16 lanes = v + 1 < n_vec ? (__mmask16)0xffff : last;
+        const __m512 bias_f32x16 = vec_load_tail_f32x16(bias + v * PANEL_LANES, lanes);
+        SATTN_UNROLL(8)
+        for (int r = 0; r < n_rows; ++r)
+            acc[r][v] = _mm512_add_ps(acc[r][v], bias_f32x16);
     }
 }
 
-SATTN_INLINE void add_to(__m512 acc[PANEL_ROWS][2], const score_panel *panel, int row,
+SATTN_INLINE void add_to(__m512 acc[PANEL_ROWS][PANEL_VECS], const score_panel *panel, int row,
                          const int n_rows, const int n_vec)
 {
     const __mmask16 last = vec_tail_m16(panel->n_keys - (n_vec - 1) * PANEL_LANES);
     SATTN_UNROLL(8)
     for (int r = 0; r < n_rows; ++r) {
         const float *const y = panel->s[row + r] + panel->j;
-        if (n_vec == 2)
-            acc[r][0] = _mm512_add_ps(_mm512_loadu_ps(y), acc[r][0]);
-        acc[r][n_vec - 1] = _mm512_add_ps(vec_load_tail_f32x16(y + (n_vec - 1) * PANEL_LANES, last),
-                                          acc[r][n_vec - 1]);
+        SATTN_UNROLL(4)
+        for (int v = 0; v < n_vec; ++v) {
+            const __mmask16 lanes = v + 1 < n_vec ? (__mmask16)0xffff : last;
+            const __m512 y_f32x16 = vec_load_tail_f32x16(y + v * PANEL_LANES, lanes);
+            acc[r][v] = _mm512_add_ps(y_f32x16, acc[r][v]);
+        }
     }
 }
 
 SATTN_INLINE void tile(const score_panel *panel, int row, const int n_rows, const int n_vec)
 {
-    __m512 acc[PANEL_ROWS][2];
+    __m512 acc[PANEL_ROWS][PANEL_VECS];
     score_panel_sums(acc, panel, row, n_rows, n_vec);
     if (panel->bias)
         add_bias(acc, panel->bias + panel->j, panel->n_keys, n_rows, n_vec);
@@ -48,12 +50,12 @@ SATTN_INLINE void tile(const score_panel *panel, int row, const int n_rows, cons
 
 static void score(const score_panel *panel)
 {
-    score_panel_all(panel, tile, PANEL_ROWS, PANEL_LANES);
+    score_panel_all_f32x16(panel, tile);
 }
 
 void sattn_linear_f32_avx512(const sattn_linear_args *args)
 {
     static const linear_prefill_ops ops = {
-        .width = PANEL_WIDTH, .pack = score_panel_pack_f32x16, .score = score};
+        .width = PANEL_KEYS, .pack = score_panel_pack_f32x16, .score = score};
     linear_prefill(args, &ops);
 }

@@ -6,12 +6,12 @@
  *       transpose W into panels of two vectors of outputs, [n_in][width]; packed, it is there
  *       for each strip of rows
  *           copy X
- *           for each panel, in register tiles of rows x two vectors of outputs
+ *           for each register tile's outputs, in tiles of rows x vectors of outputs
  *               Y = X W^T + b, or Y += X W^T + b
  *
- * It is qk_prefill.h with a scale of 1, but for what a tile does before it stores its sums, and for
- * panels that may lie ready. X is copied so that its rows are not a power of two apart, where they
- * would share the lines of few sets of a cache.
+ * Its tiles are those of qk, but for what they do before they store their sums, and for panels that
+ * may lie ready. X is copied so that its rows are not a power of two apart, where they would share
+ * the lines of few sets of a cache.
  *
  * Each sum is one chain of multiply-adds over the features from 0 on, wherever it stands. */
 #ifndef SATTN_KERNELS_LINEAR_PREFILL_H
@@ -21,9 +21,9 @@
 #include "kernels/vec/score_panel.h"
 
 typedef struct linear_prefill_ops {
-    int width; /* outputs in a panel */
+    int width; /* most outputs of a register tile, those of one or more panels */
     /* panel[x][o] = w[o][x], as that of qk_prefill_ops */
-    void (*pack)(float *panel, const float *w, int64_t w_stride, int n_outputs, int64_t n_in);
+    void (*pack)(float *panels, const float *w, int64_t w_stride, int n_outputs, int64_t n_in);
     /* s[r][j + ..] = q[r] . k, and what `bias` and `adds` of the panel say */
     void (*score)(const score_panel *panel);
 } linear_prefill_ops;
@@ -35,9 +35,7 @@ static inline const float *linear_prefill_panels(const sattn_linear_args *a,
 {
     if (a->packed)
         return a->packed + first * a->n_in;
-    for (int o = 0; o < n; o += ops->width)
-        ops->pack(panels + o * a->n_in, a->w + (first + o) * a->w_stride, a->w_stride,
-                  n - o < ops->width ? n - o : ops->width, a->n_in);
+    ops->pack(panels, a->w + first * a->w_stride, a->w_stride, n, a->n_in);
     return panels;
 }
 

@@ -4,8 +4,8 @@
  * what `linear` needs, whose rows of X stand for queries and whose outputs for keys.
  *
  * K lies in panels of two vectors of keys, [d][width], and a register tile is some rows of Q
- * against a panel. K is rearranged rather than Q, so that a row of S is stored as it lies in
- * registers (the panels of Goto & van de Geijn 2008).
+ * against a panel, or two side by side. K is rearranged rather than Q, so that a row of S is stored
+ * as it lies in registers (the panels of Goto & van de Geijn 2008).
  *
  * Each score is one chain of multiply-adds over the features from 0 on, wherever it stands. */
 #ifndef SATTN_KERNELS_VEC_SCORE_PANEL_H
@@ -20,12 +20,15 @@
 typedef struct score_panel {
     const float *q;  /* [n_rows][q_pitch], scaled; up to a multiple of 4 behind d, 0 */
     int64_t q_pitch; /* floats */
-    const float *k;  /* [d][width], aligned to a vector */
-    float **s;       /* [n_rows], key 0 of each row */
-    int64_t j;       /* first key of the panel */
+    const float *k;  /* panels [d][width], one behind the other, aligned to a vector */
+    float *const *s; /* [n_rows], key 0 of each row */
+    int64_t j;       /* first key of the first panel */
     int64_t d;
     int n_rows;
-    int n_keys; /* at most width */
+    int n_keys; /* at most as many as a tile takes */
+    /* rows of d floats that will be read next: AVX-512 prefetches a row with each of q */
+    const float *const *ahead;
+    int n_ahead; /* or 0 */
     /* of linear */
     const float *bias; /* NULL, or [..], that of key 0 */
     bool adds;         /* the products, and the bias, to what s holds */
@@ -89,19 +92,20 @@ SATTN_INLINE void score_panel_all(const score_panel *panel, score_panel_tile_fn 
 typedef void score_panel_pack_fn(float *to, const float *k, int64_t k_stride, int n,
                                  int64_t features);
 
-/* A panel of two vectors of `lanes` keys, by square tiles. */
-SATTN_INLINE void score_panel_pack(float *panel, const float *k, int64_t k_stride, int n_keys,
+/* Panels of two vectors of `lanes` keys, one behind the other, by square tiles. */
+SATTN_INLINE void score_panel_pack(float *panels, const float *k, int64_t k_stride, int n_keys,
                                    int64_t d, score_panel_pack_fn *pack_tile, const int lanes)
 {
-    const int64_t width = 2 * (int64_t)lanes;
+    const int width = 2 * lanes;
     for (int j = 0; j < n_keys; j += lanes, k += lanes * k_stride) {
         const int n = n_keys - j < lanes ? n_keys - j : lanes;
+        float *const to = panels + (j - j % width) * d + j % width;
         int64_t x = 0;
         if (n == lanes)
             for (; x + lanes <= d; x += lanes)
-                pack_tile(panel + x * width + j, k + x, k_stride, lanes, lanes);
+                pack_tile(to + x * width, k + x, k_stride, lanes, lanes);
         for (; x < d; x += lanes)
-            pack_tile(panel + x * width + j, k + x, k_stride, n, d - x);
+            pack_tile(to + x * width, k + x, k_stride, n, d - x);
     }
 }
 

@@ -35,10 +35,10 @@ SATTN_INLINE void score_panel_pack_tile(float *to, const float *k, int64_t k_str
             _mm256_store_ps(to + x * PANEL_WIDTH, tile[x]);
 }
 
-static inline void score_panel_pack_f32x8(float *panel, const float *k, int64_t k_stride,
+static inline void score_panel_pack_f32x8(float *panels, const float *k, int64_t k_stride,
                                           int n_keys, int64_t d)
 {
-    score_panel_pack(panel, k, k_stride, n_keys, d, score_panel_pack_tile, PANEL_LANES);
+    score_panel_pack(panels, k, k_stride, n_keys, d, score_panel_pack_tile, PANEL_LANES);
 }
 
 /* One feature: acc += q k. */

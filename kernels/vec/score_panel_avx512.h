@@ -2,15 +2,17 @@
  *
  * score_panel_avx512.h: the panels of score_panel.h in AVX-512.
  *
- * Tile     8 rows x 2 vectors of 16 keys: 16 accumulators, and per feature 8 broadcasts and 2 loads
- *          for 16 FMA, so neither latency nor load slots bind.
- * Stores   go to a few cache lines of each of 8 rows. Where S leaves the caches and its rows are a
- *          page apart, a tile that only stored to them would wait for memory (Zen 5, gcc 12, 1024 x
- *          1024 scores of 64 features, 16 heads). So it asks for them before it starts: for the
- *          line in which each vector ends, since the panel before had the one in which a row that
- *          is not aligned begins.
- * Tails    a rest of up to 16 keys takes one vector, stores of the last vector are masked; rows are
- *          dealt evenly to tiles of at most 8. */
+ * Tile     6 rows x 4 vectors of 16 keys, those of two panels: 24 accumulators, four vectors of
+ *          keys and one broadcast, 29 of 32 registers; per feature 6 broadcasts and 4 loads for 24
+ *          FMA. A rest of 3 vectors takes as many rows, one of 2 or 1 takes 8.
+ * Stores   go to a few cache lines of each row. Where S leaves the caches and its rows are a page
+ *          apart, a tile that only stored to them would wait for memory (Zen 5, gcc 12, 1024 x 1024
+ *          scores of 64 features, 16 heads). So it asks for them before: for the line in which each
+ *          vector ends, since the tile before had the one in which a row that is not aligned
+ *          begins. Asked for all at once, they would keep the other loads of the tile waiting for
+ *          one of the first cache's few buffers (28 cycles a tile, Emerald Rapids).
+ * Tails    of keys take as many vectors as they need, stores of the last vector are masked; rows
+ *          are dealt evenly to tiles. */
 #ifndef SATTN_KERNELS_VEC_SCORE_PANEL_AVX512_H
 #define SATTN_KERNELS_VEC_SCORE_PANEL_AVX512_H
 
@@ -22,7 +24,10 @@
 enum {
     PANEL_LANES = 16,
     PANEL_WIDTH = 2 * PANEL_LANES,
-    PANEL_ROWS = 8, /* of a register tile */
+    PANEL_ROWS = 8,               /* most rows of a register tile, */
+    PANEL_VECS = 4,               /* most vectors of keys, */
+    PANEL_KEYS = 2 * PANEL_WIDTH, /* most keys */
+    PANEL_PASS = 4,               /* features per pass */
 };
 
 SATTN_INLINE void score_panel_pack_tile(float *to, const float *k, int64_t k_stride, int n,
@@ -40,63 +45,94 @@ SATTN_INLINE void score_panel_pack_tile(float *to, const float *k, int64_t k_str
             _mm512_store_ps(to + x * PANEL_WIDTH, tile[x]);
 }
 
-static inline void score_panel_pack_f32x16(float *panel, const float *k, int64_t k_stride,
+static inline void score_panel_pack_f32x16(float *panels, const float *k, int64_t k_stride,
                                            int n_keys, int64_t d)
 {
-    score_panel_pack(panel, k, k_stride, n_keys, d, score_panel_pack_tile, PANEL_LANES);
+    score_panel_pack(panels, k, k_stride, n_keys, d, score_panel_pack_tile, PANEL_LANES);
+}
+
+/* Prefetches of the pass that begins with feature x. Passes share them out, so that few lines are
+ * under way at a time: of S half a row of the tile, until it has them all; of the rows ahead a line
+ * of two, so that four passes bring those of eight rows. */
+SATTN_INLINE void score_panel_fetch(const score_panel *panel, int64_t row, uint64_t x,
+                                    const int n_rows, const int n_vec)
+{
+    const uint64_t pass = x / PANEL_PASS;
+    const uint64_t halves = n_vec > 2 ? 2 : 1;
+    const uint64_t r = pass / halves < (uint64_t)n_rows ? pass / halves : (uint64_t)n_rows - 1;
+    const float *const s = (panel->s + row)[r] + panel->j + pass % halves * PANEL_WIDTH;
+    __builtin_prefetch(s + PANEL_LANES - 1, 1);
+    if (n_vec > 1)
+        __builtin_prefetch(s + PANEL_WIDTH - 1, 1);
+    if (panel->n_ahead > 0) {
+        const uint64_t last = (uint64_t)panel->n_ahead - 1;
+        const uint64_t next = (uint64_t)row + pass % 4 * 2;
+        const uint64_t line = x / PANEL_LANES * PANEL_LANES;
+        __builtin_prefetch(panel->ahead[next < last ? next : last] + line, 0, 2);
+        __builtin_prefetch(panel->ahead[next + 1 < last ? next + 1 : last] + line, 0, 2);
+    }
 }
 
 /* One feature: acc += q k. */
-SATTN_INLINE void score_panel_tile_step(__m512 acc[PANEL_ROWS][2], const float *const q[PANEL_ROWS],
-                                        int64_t x, const float *k, const int n_rows,
+SATTN_INLINE void score_panel_tile_step(__m512 acc[PANEL_ROWS][PANEL_VECS],
+                                        const float *const q[PANEL_ROWS], int64_t x,
+                                        const float *k0, const float *k1, const int n_rows,
                                         const int n_vec)
 {
-    const __m512 k0 = vec_in_register_f32x16(_mm512_load_ps(k));
-    const __m512 k1 = n_vec == 2 ? vec_in_register_f32x16(_mm512_load_ps(k + PANEL_LANES)) : k0;
+    __m512 k_f32x16[PANEL_VECS];
+    SATTN_KEEP_ORDER();
+    SATTN_UNROLL(4)
+    for (int v = 0; v < n_vec; ++v) {
+        const float *const k = (v < 2 ? k0 : k1) + v % 2 * PANEL_LANES;
+        k_f32x16[v] = vec_in_register_f32x16(_mm512_load_ps(k));
+    }
     SATTN_UNROLL(8)
     for (int r = 0; r < n_rows; ++r) {
         const __m512 q_all = _mm512_set1_ps(q[r][x]);
-        acc[r][0] = _mm512_fmadd_ps(q_all, k0, acc[r][0]);
-        if (n_vec == 2)
-            acc[r][1] = _mm512_fmadd_ps(q_all, k1, acc[r][1]);
+        SATTN_UNROLL(4)
+        for (int v = 0; v < n_vec; ++v)
+            acc[r][v] = _mm512_fmadd_ps(q_all, k_f32x16[v], acc[r][v]);
     }
 }
 
 /* acc[r][v] = q[row + r] . k */
-SATTN_INLINE void score_panel_sums(__m512 acc[PANEL_ROWS][2], const score_panel *panel, int row,
-                                   const int n_rows, const int n_vec)
+SATTN_INLINE void score_panel_sums(__m512 acc[PANEL_ROWS][PANEL_VECS], const score_panel *panel,
+                                   int row, const int n_rows, const int n_vec)
 {
     const int64_t d = panel->d;
-    const float *k = panel->k;
+    const float *k0 = panel->k;
+    const float *k1 = n_vec > 2 ? k0 + d * PANEL_WIDTH : k0;
     const float *q[PANEL_ROWS];
     SATTN_UNROLL(8)
     for (int r = 0; r < n_rows; ++r) {
-        const float *const s = panel->s[row + r] + panel->j;
-        if (n_vec == 2)
-            __builtin_prefetch(s + PANEL_LANES - 1, 1);
-        __builtin_prefetch(s + panel->n_keys - 1, 1);
         q[r] = panel->q + (row + r) * panel->q_pitch;
-        acc[r][0] = acc[r][1] = _mm512_setzero_ps();
+        SATTN_UNROLL(4)
+        for (int v = 0; v < n_vec; ++v)
+            acc[r][v] = _mm512_setzero_ps();
     }
     int64_t x = 0;
     SATTN_NO_UNROLL
-    for (; x + 2 <= d; x += 2, k += (ptrdiff_t)2 * PANEL_WIDTH) {
-        score_panel_tile_step(acc, q, x, k, n_rows, n_vec);
-        score_panel_tile_step(acc, q, x + 1, k + PANEL_WIDTH, n_rows, n_vec);
+    for (; x + PANEL_PASS <= d; x += PANEL_PASS) {
+        score_panel_fetch(panel, row, (uint64_t)x, n_rows, n_vec);
+        SATTN_UNROLL(4)
+        for (int i = 0; i < PANEL_PASS; ++i, k0 += PANEL_WIDTH, k1 += PANEL_WIDTH)
+            score_panel_tile_step(acc, q, x + i, k0, k1, n_rows, n_vec);
     }
-    if (x < d)
-        score_panel_tile_step(acc, q, x, k, n_rows, n_vec);
+    SATTN_NO_UNROLL
+    for (; x < d; ++x, k0 += PANEL_WIDTH, k1 += PANEL_WIDTH)
+        score_panel_tile_step(acc, q, x, k0, k1, n_rows, n_vec);
 }
 
-SATTN_INLINE void score_panel_store(__m512 acc[PANEL_ROWS][2], const score_panel *panel, int row,
-                                    const int n_rows, const int n_vec)
+SATTN_INLINE void score_panel_store(__m512 acc[PANEL_ROWS][PANEL_VECS], const score_panel *panel,
+                                    int row, const int n_rows, const int n_vec)
 {
     const __mmask16 last = vec_tail_m16(panel->n_keys - (n_vec - 1) * PANEL_LANES);
     SATTN_UNROLL(8)
     for (int r = 0; r < n_rows; ++r) {
         float *const s = panel->s[row + r] + panel->j;
-        if (n_vec == 2)
-            _mm512_storeu_ps(s, acc[r][0]);
+        SATTN_UNROLL(4)
+        for (int v = 0; v < n_vec - 1; ++v)
+            _mm512_storeu_ps(s + v * PANEL_LANES, acc[r][v]);
         vec_store_tail_f32x16(s + (n_vec - 1) * PANEL_LANES, last, acc[r][n_vec - 1]);
     }
 }
@@ -104,14 +140,27 @@ SATTN_INLINE void score_panel_store(__m512 acc[PANEL_ROWS][2], const score_panel
 SATTN_INLINE void score_panel_tile(const score_panel *panel, int row, const int n_rows,
                                    const int n_vec)
 {
-    __m512 acc[PANEL_ROWS][2];
+    __m512 acc[PANEL_ROWS][PANEL_VECS];
     score_panel_sums(acc, panel, row, n_rows, n_vec);
     score_panel_store(acc, panel, row, n_rows, n_vec);
 }
 
+/* All rows, for the keys of up to two panels. */
+SATTN_INLINE void score_panel_all_f32x16(const score_panel *panel, score_panel_tile_fn *tile)
+{
+    if (panel->n_keys > 3 * PANEL_LANES)
+        score_panel_rows(panel, tile, 6, 4);
+    else if (panel->n_keys > 2 * PANEL_LANES)
+        score_panel_rows(panel, tile, 6, 3);
+    else if (panel->n_keys > PANEL_LANES)
+        score_panel_rows(panel, tile, 8, 2);
+    else
+        score_panel_rows(panel, tile, 8, 1);
+}
+
 static inline void score_panel_f32x16(const score_panel *panel)
 {
-    score_panel_all(panel, score_panel_tile, PANEL_ROWS, PANEL_LANES);
+    score_panel_all_f32x16(panel, score_panel_tile);
 }
 
 #endif

@@ -21,10 +21,11 @@ enum {
     PANEL_ROWS = 8, /* of a register tile */
 };
 
-static inline void score_panel_pack_f32x4(float *panel, const float *k, int64_t k_stride,
+static inline void score_panel_pack_f32x4(float *panels, const float *k, int64_t k_stride,
                                           int n_keys, int64_t d)
 {
     for (int j = 0; j < n_keys; j += PANEL_LANES) {
+        float *const to = panels + (j - j % PANEL_WIDTH) * d + j % PANEL_WIDTH;
         const float *rows[PANEL_LANES];
         for (int i = 0; i < PANEL_LANES; ++i)
             rows[i] = k + (j + i < n_keys ? j + i : n_keys - 1) * k_stride;
@@ -35,7 +36,7 @@ static inline void score_panel_pack_f32x4(float *panel, const float *k, int64_t 
             SATTN_UNROLL(4)
             for (int u = 0; u < PANEL_LANES; ++u)
                 if (u < n)
-                    vst1q_f32(panel + (x + u) * PANEL_WIDTH + j, columns[u]);
+                    vst1q_f32(to + (x + u) * PANEL_WIDTH, columns[u]);
         }
     }
 }

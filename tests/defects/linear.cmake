@@ -55,8 +55,8 @@ sattn_defect(last_chunk_missing ${panels} GROUP outputs
   FROM [[first < a->o1; first += chunk) {]]
   TO [[first < a->o1 && (first == a->o0 || a->o1 - first > 1); first += chunk) {]])
 sattn_defect(second_chunk_reads_the_first_outputs ${panels} GROUP outputs
-  FROM [[a->w + (first + o) * a->w_stride, a->w_stride,]]
-  TO [[a->w + (a->o0 + o) * a->w_stride, a->w_stride,]])
+  FROM [[a->w + first * a->w_stride, a->w_stride,]]
+  TO [[a->w + a->o0 * a->w_stride, a->w_stride,]])
 sattn_defect(packed_outputs_counted_from_zero ${panels} GROUP ranges
   FROM [[return a->packed + first * a->n_in;]] TO [[return a->packed + (first - a->o0) * a->n_in;]])
 sattn_defect(rows_of_the_strip_before ${panels} GROUP chunks
@@ -86,9 +86,17 @@ foreach(isa IN ITEMS avx512 avx2 neon)
     FROM [[panel->s[row + r] + panel->j;]] TO [[panel->s[row] + panel->j;]])
   sattn_defect(y_overwritten ${tile} GROUP bias-and-sum
     FROM [[if (panel->adds)]] TO [[if (panel->adds && !panel->bias)]])
-  sattn_defect(bias_of_the_last_vector_twice ${tile} GROUP outputs
+endforeach()
+foreach(isa IN ITEMS avx2 neon)
+  sattn_defect(bias_of_the_last_vector_twice KERNELS sattn_linear_f32_${isa}
+    FILE kernels/linear/linear_f32_${isa}.c GROUP outputs
     FROM [[(acc[r][0], bias_first);]] TO [[(acc[r][0], bias_last);]])
 endforeach()
+set(tile KERNELS sattn_linear_f32_avx512 FILE kernels/linear/linear_f32_avx512.c)
+sattn_defect(bias_of_the_first_vector_for_all ${tile} GROUP outputs
+  FROM [[(bias + v * PANEL_LANES, lanes);]] TO [[(bias, lanes);]])
+sattn_defect(y_of_the_first_vector_for_all ${tile} GROUP bias-and-sum
+  FROM [[(y + v * PANEL_LANES, lanes);]] TO [[(y, lanes);]])
 
 # ---- linear_decode.h
 set(groups KERNELS ${decode} FILE kernels/linear/linear_decode.h)

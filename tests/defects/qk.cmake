@@ -26,21 +26,27 @@ sattn_defect(rows_counted_from_zero ${strip} GROUP ranges
 set(panels KERNELS ${prefill} FILE kernels/qk/qk_prefill.h)
 set(panel KERNELS ${prefill} FILE kernels/vec/score_panel.h)
 
-sattn_defect(last_chunk_missing ${panels} GROUP keys
-  FROM [[first < a->j1; first += chunk) {]]
-  TO [[first < a->j1 && (first == a->j0 || a->j1 - first > 1); first += chunk) {]])
-sattn_defect(second_chunk_reads_the_first_keys ${panels} GROUP tiles
-  FROM [[a->k + (first + j) * a->k_stride, a->k_stride,]]
-  TO [[a->k + (a->j0 + j) * a->k_stride, a->k_stride,]])
-sattn_defect(query_rows_of_the_strip_before ${panels} GROUP tiles
-  FROM [[if (!single || first == a->j0) {]]
-  TO [[if (row == 0 || first == a->j0) {]])
+sattn_defect(last_group_of_keys_missing ${panels} GROUP keys
+  FROM [[j < a->j1; j += QK_GROUP_KEYS) {]]
+  TO [[j < a->j1 && (j == a->j0 || a->j1 - j > 31); j += QK_GROUP_KEYS) {]])
+sattn_defect(second_group_reads_the_first_keys ${panels} GROUP tiles
+  FROM [[= a->k + j * a->k_stride;]] TO [[= a->k + a->j0 * a->k_stride;]])
+sattn_defect(query_rows_of_the_last_strip ${panels} GROUP tiles
+  FROM [[= block_q + i * QK_STRIP_ROWS * q_pitch;]] TO [[= block_q;]])
+sattn_defect(rows_scaled_for_key_zero_only ${panels} GROUP ranges
+  FROM [[if (j == a->j0)
+                score_panel_scale]]
+  TO [[if (j == 0)
+                score_panel_scale]])
+sattn_defect(second_block_is_the_first ${panels} GROUP many-rows
+  FROM [[(&strips[n++], a, row, QK_STRIP_ROWS);]]
+  TO [[(&strips[n++], a, row % QK_BLOCK_ROWS, QK_STRIP_ROWS);]])
 sattn_defect(softcap_skipped ${panels} GROUP softcap
   FROM [[a->softcap != 0.0f && r < panel->n_rows;]]
   TO [[a->softcap > 1.0f && r < panel->n_rows;]])
 sattn_defect(softcap_of_the_first_panel_only ${panels} GROUP anything
   FROM [[ops->cap(panel->s[r] + panel->j, panel->n_keys, a->softcap);]]
-  TO [[ops->cap(panel->s[r] + first, panel->n_keys, a->softcap);]])
+  TO [[ops->cap(panel->s[r] + a->j0, panel->n_keys, a->softcap);]])
 sattn_defect(scale_applied_twice ${panel} GROUP scales
   FROM [[to[x] = scale * from[x];]] TO [[to[x] = scale * (scale * from[x]);]])
 sattn_defect(last_feature_dropped ${panel} GROUP features
@@ -48,8 +54,12 @@ sattn_defect(last_feature_dropped ${panel} GROUP features
             to[x] = scale]]
   TO [[for (int64_t x = 0; x + 1 < d; ++x)
             to[x] = scale]])
-sattn_defect(rest_of_keys_in_one_vector ${panel} GROUP keys
+sattn_defect(rest_of_keys_in_one_vector KERNELS sattn_qk_f32_avx2 sattn_qk_f32_neon
+  FILE kernels/vec/score_panel.h GROUP keys
   FROM [[if (panel->n_keys > lanes)]] TO [[if (panel->n_keys > lanes + 1)]])
+sattn_defect(second_panel_packed_into_the_first KERNELS sattn_qk_f32_avx2 sattn_qk_f32_avx512
+  FILE kernels/vec/score_panel.h GROUP keys
+  FROM [[(j - j % width) * d + j % width;]] TO [[j % width;]])
 sattn_defect(tile_of_three_rows_as_two ${panel} GROUP features
   FROM [[tile(panel, r, 3, n_vec);]] TO [[tile(panel, r, 2, n_vec);]])
 
@@ -133,16 +143,25 @@ sattn_defect(key_behind_the_last_packed ${tile} GROUP keys
   FROM [[j < n ? vec_load_tail_f32x16(k + j * k_stride, tail) : _mm512_setzero_ps();]]
   TO [[vec_load_tail_f32x16(k + j * k_stride, tail);]])
 sattn_defect(tail_of_features_dropped ${tile} GROUP features
-  FROM [[if (x < d)
-        score_panel_tile_step(acc, q, x, k, n_rows, n_vec);]]
-  TO [[if (x < d && d == 1)
-        score_panel_tile_step(acc, q, x, k, n_rows, n_vec);]])
+  FROM [[for (; x < d; ++x,]] TO [[for (; x < d && d < PANEL_PASS; ++x,]])
 sattn_defect(one_score_too_many_written ${tile} GROUP keys
   FROM [[vec_tail_m16(panel->n_keys - (n_vec - 1) * PANEL_LANES);]]
   TO [[vec_tail_m16(panel->n_keys + 1 - (n_vec - 1) * PANEL_LANES);]])
 sattn_defect(second_vector_takes_keys_of_the_first ${tile} GROUP keys
-  FROM [[acc[r][1] = _mm512_fmadd_ps(q_all, k1, acc[r][1]);]]
-  TO [[acc[r][1] = _mm512_fmadd_ps(q_all, k0, acc[r][1]);]])
+  FROM [[(v < 2 ? k0 : k1) + v % 2 * PANEL_LANES;]] TO [[(v < 2 ? k0 : k1);]])
+sattn_defect(second_panel_takes_keys_of_the_first ${tile} GROUP keys
+  FROM [[(v < 2 ? k0 : k1)]] TO [[k0]])
+sattn_defect(second_panel_stands_still_in_the_tail ${tile} GROUP features
+  FROM [[k0 += PANEL_WIDTH, k1 += PANEL_WIDTH)
+        score_panel_tile_step]]
+  TO [[k0 += PANEL_WIDTH)
+        score_panel_tile_step]])
+sattn_defect(rest_of_keys_in_one_vector ${tile} GROUP keys
+  FROM [[if (panel->n_keys > PANEL_LANES)]] TO [[if (panel->n_keys > PANEL_LANES + 1)]])
+sattn_defect(rest_of_keys_in_two_vectors ${tile} GROUP keys
+  FROM [[if (panel->n_keys > 2 * PANEL_LANES)]] TO [[if (panel->n_keys > 2 * PANEL_LANES + 1)]])
+sattn_defect(rest_of_keys_in_three_vectors ${tile} GROUP keys
+  FROM [[if (panel->n_keys > 3 * PANEL_LANES)]] TO [[if (panel->n_keys > 3 * PANEL_LANES + 1)]])
 sattn_defect(small_scores_capped_too ${cap} GROUP capped-specials
   FROM [[_mm512_mask_mov_ps(capped, is_small, score)]] TO [[capped]])
 sattn_defect(tail_not_capped ${cap} GROUP softcap
@@ -214,6 +233,8 @@ set(cap KERNELS sattn_qk_f32_neon sattn_qk_f32_neon_decode FILE kernels/vec/soft
 set(dot KERNELS sattn_qk_f32_neon_decode FILE kernels/vec/score_tile_neon.h)
 set(few KERNELS sattn_qk_f32_neon_decode FILE kernels/vec/score_group_neon.h)
 
+sattn_defect(second_panel_packed_into_the_first ${tile} GROUP keys
+  FROM [[(j - j % PANEL_WIDTH) * d + j % PANEL_WIDTH;]] TO [[j % PANEL_WIDTH;]])
 sattn_defect(key_behind_the_last_packed ${tile} GROUP keys
   FROM [[(j + i < n_keys ? j + i : n_keys - 1)]] TO [[(j + i)]])
 sattn_defect(tail_of_features_dropped ${tile} GROUP features
