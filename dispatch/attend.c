@@ -51,7 +51,8 @@ static sattn_fused_args fused_args_of(const sattn_plan *plan, const sattn_unit *
                               .row_sum = has_stats ? memory->row_sum : NULL,
                               .stat_group_stride = unit->n_q,
                               .scratch = memory->scratch,
-                              .kv_bytes = unit->kv_bytes};
+                              .kv_bytes = unit->kv_bytes,
+                              .rows_are_followed = plan->rows_are_followed};
 }
 
 /* Finishes the rows from n_parts unnormalised outputs: in `parts`, or in place where there is one.

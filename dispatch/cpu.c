@@ -160,9 +160,11 @@ static sattn_features x86_features(const sattn_cpu_record *record)
     return set;
 }
 
-/* Intel's cores have one port for shuffles of 512 bits, port 5, from Skylake-X on (uops.info, for
- * example of VSHUFPS). What depends on it has not been measured on others. */
-static bool shuffles_take_fma_port(const sattn_cpu_record *record, sattn_features hardware)
+/* Intel's cores with AVX-512, from Skylake-X on. They have one port for shuffles of 512 bits, port
+ * 5 (uops.info, for example of VSHUFPS), and prefetchers that follow rows. What depends on either
+ * was measured on Golden Cove. Intel's other cores have such prefetchers too, but were not
+ * measured. */
+static bool is_intel_with_avx512(const sattn_cpu_record *record, sattn_features hardware)
 {
     return (hardware & SATTN_FEATURE_AVX512F) && strcmp(record->vendor, "GenuineIntel") == 0;
 }
@@ -175,7 +177,8 @@ sattn_cpu sattn_cpu_decode(const sattn_cpu_record *record)
         cpu.os_saves_ymm = xsave && (record->xcr0 & xcr0_ymm) == xcr0_ymm;
         cpu.os_saves_zmm = xsave && (record->xcr0 & xcr0_zmm) == xcr0_zmm;
         cpu.hardware = x86_features(record);
-        cpu.shuffles_take_fma_port = shuffles_take_fma_port(record, cpu.hardware);
+        cpu.shuffles_take_fma_port = is_intel_with_avx512(record, cpu.hardware);
+        cpu.follows_rows = is_intel_with_avx512(record, cpu.hardware);
         if (cpu.os_saves_ymm)
             cpu.usable = cpu.hardware & SATTN_ISA_AVX2;
         if (cpu.os_saves_zmm)

@@ -85,6 +85,8 @@ typedef struct sattn_cpu {
     bool os_saves_ymm, os_saves_zmm;
     /* Shuffles of 512 bits all go to one of the two ports for multiply-adds of 512 bits. */
     bool shuffles_take_fma_port;
+    /* Its own prefetchers follow rows of memory that are read one after the other. */
+    bool follows_rows;
 } sattn_cpu;
 
 sattn_cpu sattn_cpu_decode(const sattn_cpu_record *record);

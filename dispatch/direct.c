@@ -68,6 +68,7 @@ static void set_args(const sattn_plan *plan, void *workspace, sattn_fused_args *
     args->stat_group_stride = a->n_q;
     args->scratch = workspace;
     args->kv_bytes = plan->kv_bytes;
+    args->rows_are_followed = plan->rows_are_followed;
 }
 
 /* Of the heads' strides those of one head may hold anything. */

@@ -125,6 +125,7 @@ sattn_status sattn_plan_begin(sattn_plan *plan, sattn_computation computation, b
     plan->parts_apart = false;
     plan->workers = 1;
     plan->n_dense = 0;
+    plan->rows_are_followed = sattn_cpu_this()->follows_rows;
     plan->names[0] = '\0';
     sattn_status status = sattn_plan_choose(plan, is_open, overrides, options);
     if (status == SATTN_OK)

@@ -23,7 +23,8 @@ struct sattn_plan {
     sattn_decision decision;
     float scale;
     int64_t n_group;
-    bool may_hide; /* some key may be hidden from some row, other than by n_k_valid */
+    bool may_hide;          /* some key may be hidden from some row, other than by n_k_valid */
+    bool rows_are_followed; /* by the prefetchers of this CPU (cpu.h) */
     /* How the work is cut, as share.h says. */
     int workers;        /* threads, at most */
     int64_t block_rows; /* query rows of a head that are worked on at once; at least 1 */

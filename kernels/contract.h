@@ -110,6 +110,9 @@ typedef struct sattn_fused_args {
     /* About how many bytes of K and V the caller reads before it returns to these: a hint where
      * they may come from. 0: no more than these. No result depends on it. */
     int64_t kv_bytes;
+    /* The core's own prefetchers follow rows of K and V, so that kernels need prefetch less: a hint
+     * too. false: they are not known to. */
+    bool rows_are_followed;
 } sattn_fused_args;
 
 typedef void sattn_fused_fn(const sattn_fused_args *args);

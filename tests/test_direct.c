@@ -197,7 +197,7 @@ static void note_args(const sattn_fused_args *args)
 }
 
 /* What a kernel may use and what no bit depends on is the same too. */
-static void test_bytes_of_keys_and_values(void **state)
+static void test_hints(void **state)
 {
     (void)state;
     const sattn_attention_args a = call_of(1, 2, 1, 1, 100, false);
@@ -208,11 +208,16 @@ static void test_bytes_of_keys_and_values(void **state)
     plan.kernels[SATTN_OP_fused] = &kernel;
     unsigned char *const memory = aligned_alloc(64, (plan.layout.size + 63) / 64 * 64);
     const sattn_pointers pointers = {.q = q, .k = k, .v = v, .o = o};
-    assert_true(sattn_direct_run(&plan, &pointers, memory, plan.layout.size));
-    const int64_t direct = noted.kv_bytes;
-    sattn_plan_execute(&plan, &a, false, memory);
-    assert_int_equal(direct, noted.kv_bytes);
-    assert_true(direct > 0);
+    for (int followed = 0; followed < 2; ++followed) {
+        plan.rows_are_followed = followed;
+        assert_true(sattn_direct_run(&plan, &pointers, memory, plan.layout.size));
+        const int64_t direct = noted.kv_bytes;
+        assert_true(direct > 0);
+        assert_int_equal(noted.rows_are_followed, followed);
+        sattn_plan_execute(&plan, &a, false, memory);
+        assert_int_equal(direct, noted.kv_bytes);
+        assert_int_equal(noted.rows_are_followed, followed);
+    }
     free(memory);
 }
 
@@ -280,7 +285,7 @@ int main(void)
         cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_which_are_direct),
         cmocka_unit_test(test_what_is_shared_is_not_direct),
-        cmocka_unit_test(test_bytes_of_keys_and_values),
+        cmocka_unit_test(test_hints),
         cmocka_unit_test(test_memory_to_look_at),
         cmocka_unit_test(test_no_keys_take_no_memory),
     };

@@ -102,14 +102,15 @@ static void test_x86_levels(void **state)
     }
 }
 
-/* Which CPUs lose a port for multiply-adds to shuffles is told by their vendor. */
-static void test_ports_of_vendors(void **state)
+/* Which CPUs lose a port for multiply-adds to shuffles, and which follow rows of memory, is told by
+ * their vendor. */
+static void test_facts_of_vendors(void **state)
 {
     (void)state;
     const struct {
         sattn_arch arch;
         const char *vendor;
-        bool has_avx512, takes;
+        bool has_avx512, is_so;
     } cpus[] = {{SATTN_ARCH_X86_64, "GenuineIntel", true, true},
                 {SATTN_ARCH_X86_64, "GenuineIntel", false, false},
                 {SATTN_ARCH_X86_64, "AuthenticAMD", true, false},
@@ -119,7 +120,9 @@ static void test_ports_of_vendors(void **state)
         sattn_cpu_record record = {.arch = cpus[i].arch,
                                    .leaf7_ebx = cpus[i].has_avx512 ? AVX512F : 0};
         snprintf(record.vendor, sizeof record.vendor, "%s", cpus[i].vendor);
-        assert_int_equal(sattn_cpu_decode(&record).shuffles_take_fma_port, cpus[i].takes);
+        const sattn_cpu cpu = sattn_cpu_decode(&record);
+        assert_int_equal(cpu.shuffles_take_fma_port, cpus[i].is_so);
+        assert_int_equal(cpu.follows_rows, cpus[i].is_so);
     }
 }
 
@@ -434,7 +437,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_x86_levels),
-        cmocka_unit_test(test_ports_of_vendors),
+        cmocka_unit_test(test_facts_of_vendors),
         cmocka_unit_test(test_arm_levels),
         cmocka_unit_test(test_choice_over_all_feature_sets),
         cmocka_unit_test(test_each_missing_bit_rejects),

@@ -273,7 +273,20 @@ static void test_several_rows_of_plans(void **state)
         assert_ptr_equal(alone.kernels[SATTN_OP_fused], sattn_select(rows, count, &selection));
         assert_ptr_equal(sattn_ragged_plan_of(&batch, n_q)->kernels[SATTN_OP_fused],
                          alone.kernels[SATTN_OP_fused]);
+        assert_int_equal(sattn_ragged_plan_of(&batch, n_q)->rows_are_followed, cpu->follows_rows);
     }
+}
+
+/* Plans know from the CPU whether it follows rows, whatever stood in their place before. */
+static void test_cpu_of_plans(void **state)
+{
+    (void)state;
+    const bool follows_rows = sattn_cpu_this()->follows_rows;
+    const sattn_attention_args a = shape_of(1, 1, 1, 100);
+    sattn_plan plan;
+    plan.rows_are_followed = !follows_rows;
+    assert_int_equal(sattn_plan_make_attention(&plan, &a, NULL), SATTN_OK);
+    assert_int_equal(plan.rows_are_followed, follows_rows);
 }
 
 /* A plan names all kernels that it runs; one that was asked for by name does all rows. */
@@ -332,35 +345,43 @@ static void test_kv_bytes(void **state)
 }
 
 static int64_t told_bytes, told_bytes_of_rest;
+static bool told_followed, told_followed_of_rest;
 
-static void note_bytes(const sattn_fused_args *args)
+static void note_hints(const sattn_fused_args *args)
 {
     told_bytes = args->kv_bytes;
+    told_followed = args->rows_are_followed;
 }
 
-static void note_bytes_of_rest(const sattn_fused_args *args)
+static void note_hints_of_rest(const sattn_fused_args *args)
 {
     told_bytes_of_rest = args->kv_bytes;
+    told_followed_of_rest = args->rows_are_followed;
 }
 
-/* Kernels are told of the whole call; that of the rest rows finds K and V where the other left
- * them. */
-static void test_kv_bytes_of_kernels(void **state)
+/* Kernels are told of the whole call, and of the CPU; that of the rest rows finds K and V where the
+ * other left them. */
+static void test_hints_of_kernels(void **state)
 {
     (void)state;
     const sattn_attention_args a = shape_of(2, 1, 197, 197);
-    const sattn_kernel kernel = {.fn = {.fused = note_bytes}, .tile_rows = 32};
-    const sattn_kernel rest = {.fn = {.fused = note_bytes_of_rest}};
+    const sattn_kernel kernel = {.fn = {.fused = note_hints}, .tile_rows = 32};
+    const sattn_kernel rest = {.fn = {.fused = note_hints_of_rest}};
     sattn_plan plan = plan_of(&a, NULL);
     plan.kernels[SATTN_OP_fused] = &kernel;
     unsigned char *const memory = aligned_alloc(64, plan.layout.size);
     assert_non_null(memory);
-    for (int has_rest = 0; has_rest < 2; ++has_rest) {
+    for (int variant = 0; variant < 4; ++variant) {
+        const bool has_rest = variant & 1, followed = variant & 2;
         plan.rest_kernel = has_rest ? &rest : NULL;
+        plan.rows_are_followed = followed;
         told_bytes = told_bytes_of_rest = -1;
+        told_followed = told_followed_of_rest = !followed;
         sattn_plan_execute(&plan, &a, false, memory);
         assert_int_equal(told_bytes, 2 * 197 * 128 * 4);
         assert_int_equal(told_bytes_of_rest, has_rest ? 0 : -1);
+        assert_int_equal(told_followed, followed);
+        assert_int_equal(told_followed_of_rest, has_rest ? followed : !followed);
     }
     free(memory);
 }
@@ -583,7 +604,8 @@ int main(void)
         cmocka_unit_test(test_several_rows_of_plans),
         cmocka_unit_test(test_rest_kernel),
         cmocka_unit_test(test_kv_bytes),
-        cmocka_unit_test(test_kv_bytes_of_kernels),
+        cmocka_unit_test(test_cpu_of_plans),
+        cmocka_unit_test(test_hints_of_kernels),
         cmocka_unit_test(test_dense_rule),
         cmocka_unit_test(test_dense_plans),
         cmocka_unit_test(test_dense_copies),

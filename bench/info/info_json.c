@@ -42,6 +42,7 @@ static json_t *cpu_object(const sattn_info *info)
     json_object_set_new(cpu, "usable_features", feature_list(info->cpu->usable));
     json_object_set_new(cpu, "shuffles_take_fma_port",
                         json_boolean(info->cpu->shuffles_take_fma_port));
+    json_object_set_new(cpu, "follows_rows", json_boolean(info->cpu->follows_rows));
     json_object_set_new(cpu, "not_enabled_by_system",
                         feature_list(info->cpu->hardware & ~info->cpu->usable));
     return cpu;

@@ -40,6 +40,8 @@ static void print_machine(const sattn_info *info, FILE *file)
         fprintf(file, "           %s: in the CPU, but not enabled by the system\n", blocked);
     if (info->cpu->shuffles_take_fma_port)
         fputs("           512-bit shuffles take a port from multiply-adds\n", file);
+    if (info->cpu->follows_rows)
+        fputs("           prefetchers follow rows of memory\n", file);
     fputs("Caches     ", file);
     print_size(file, "L1d", e->caches.l1d_bytes);
     print_size(file, ", L2", e->caches.l2_bytes);

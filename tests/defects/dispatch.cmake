@@ -42,6 +42,8 @@ sattn_dispatch_defect(forced_kernel_ignored FILE dispatch/choose.c COMMAND test_
   TO [[*kernel = forced ? first_of(&selection) : first_of(&selection);]])
 sattn_dispatch_defect(ports_of_any_vendor FILE dispatch/cpu.c COMMAND test_dispatch
   FROM [[strcmp(record->vendor, "GenuineIntel") == 0;]] TO [[record->vendor[0] != 0;]])
+sattn_dispatch_defect(followed_rows_of_no_vendor FILE dispatch/cpu.c COMMAND test_dispatch
+  FROM [[cpu.follows_rows = is_intel_with_avx512(record, cpu.hardware);]] TO [[]])
 sattn_dispatch_defect(five_rows_are_not_several FILE dispatch/registry.c COMMAND test_dispatch
   FROM [[n_group * n_q >= SATTN_SEVERAL_ROWS_MIN;]] TO [[n_group * n_q > SATTN_SEVERAL_ROWS_MIN;]])
 sattn_dispatch_defect(several_rows_of_any_cpu FILE dispatch/registry.c COMMAND test_dispatch
@@ -244,6 +246,10 @@ sattn_dispatch_defect(kernel_not_told_of_the_call FILE dispatch/execute.c COMMAN
   FROM [[rows.kv_bytes = e->kv_bytes;]] TO [[rows.kv_bytes = 0;]])
 sattn_dispatch_defect(rest_rows_told_of_the_call FILE dispatch/attend.c COMMAND test_shares
   FROM [[rows.kv_bytes = 0; /* K and V have just been read */]] TO [[]])
+sattn_dispatch_defect(plan_without_its_cpu FILE dispatch/plan.c COMMAND test_shares
+  FROM [[plan->rows_are_followed = sattn_cpu_this()->follows_rows;]] TO [[]])
+sattn_dispatch_defect(kernel_not_told_of_the_cpu FILE dispatch/attend.c COMMAND test_shares
+  FROM [[.rows_are_followed = plan->rows_are_followed};]] TO [[.rows_are_followed = false};]])
 
 # ---- rest rows, dense copies
 sattn_dispatch_defect(rest_rows_left_out FILE dispatch/attend.c COMMAND test_thread_counts test_same_bits

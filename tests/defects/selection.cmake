@@ -151,3 +151,5 @@ sattn_dispatch_defect(direct_without_dense_copies FILE dispatch/direct.c ${direc
   FROM [[plan->n_dense == 0 &&]] TO [[]])
 sattn_dispatch_defect(direct_bytes_forgotten FILE dispatch/direct.c ${direct}
   FROM [[args->kv_bytes = plan->kv_bytes;]] TO [[args->kv_bytes = 0;]])
+sattn_dispatch_defect(direct_kernel_not_told_of_the_cpu FILE dispatch/direct.c ${direct}
+  FROM [[args->rows_are_followed = plan->rows_are_followed;]] TO [[args->rows_are_followed = false;]])

@@ -222,6 +222,7 @@ static void fill_args(fused_problem *p)
         .stat_group_stride = stats->extents.row_stride,
         .scratch = p->scratch.data,
         .kv_bytes = s->kv_bytes,
+        .rows_are_followed = s->rows_are_followed,
     };
 }
 

@@ -36,6 +36,7 @@ void fused_shape_vary_layout(fused_shape *shape, test_random *random)
     shape->q_is_shared = test_random_chance(random, 5);
     shape->without_statistics = test_random_chance(random, 10);
     shape->kv_bytes = shape->n_k % 2 ? 0 : FUSED_SHAPE_KV_FAR;
+    shape->rows_are_followed = shape->n_k % 4 > 1;
 }
 
 void fused_shape_vary_visibility(fused_shape *shape, test_random *random)
@@ -114,12 +115,13 @@ void fused_shape_print(const fused_shape *s, char *text, size_t size)
     snprintf(
         text, size,
         "rows %lld..%lld of %lld, group %lld, keys %lld..%lld of %lld, d %lld, d_v %lld, scale "
-        "%g, softcap %g, %s, offset %+lld%s%s, %s (%s%s%s)%s%s, %s, %s flush%s",
+        "%g, softcap %g, %s, offset %+lld%s%s, %s (%s%s%s)%s%s, %s, %s flush%s%s",
         (long long)s->i0, (long long)s->i1, (long long)s->n_rows, (long long)s->n_group,
         (long long)s->j0, (long long)s->j1, (long long)s->n_k, (long long)s->d, (long long)s->d_v,
         (double)s->scale, (double)s->softcap, s->causal ? "causal" : "not causal",
         (long long)s->causal_offset, window, slopes[s->slopes], masks[s->mask],
         s->mask_by_group ? "g" : "1", s->mask_by_row ? "i" : "1", s->mask_by_key ? "j" : "1",
         s->partial ? ", partial" : "", s->o_is_q ? ", o is q" : "", data[s->data],
-        s->placement == TEST_END_FLUSH ? "end" : "start", s->kv_bytes ? ", from memory" : "");
+        s->placement == TEST_END_FLUSH ? "end" : "start", s->kv_bytes ? ", from memory" : "",
+        s->rows_are_followed ? ", followed" : "");
 }
