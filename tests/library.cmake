@@ -3,7 +3,7 @@
 # what verifies and measures, and what the compiler made of it.
 
 find_library(SATTN_CMOCKA_LIBRARY NAMES cmocka)
-set(cmocka_tests dispatch dispatch_tables selection selection_calls selection_explain direct shares api types steps chain npy verify verify_attention verify_sample verify_steps verify_additive verify_layers verify_whole_layers verify_float oracle inputs visibility)
+set(cmocka_tests dispatch dispatch_tables selection selection_calls selection_explain direct shares api types steps chain npy verify verify_attention verify_sample verify_steps verify_additive verify_layers verify_whole_layers verify_float oracle inputs visibility fetch)
 if(SATTN_BENCH)
   list(APPEND cmocka_tests autovec check crew environment_facts explain explain_options goals goals_marks issue limits measure options pin result shapes statistics
        stop tune tune_race tune_run tune_store workload)
@@ -14,6 +14,9 @@ if(SATTN_CMOCKA_LIBRARY)
     target_link_libraries(test_${name} PRIVATE ${SATTN_CMOCKA_LIBRARY} m)
     if(SATTN_BENCH)
       target_link_libraries(test_${name} PRIVATE sattn_bench)
+    endif()
+    if(name STREQUAL "fetch")
+      target_link_libraries(test_${name} PRIVATE sattn_test_support)
     endif()
     set(cpus ONE_CPU)
     if(name MATCHES "^(dispatch|selection)") # what is chosen depends on the CPU

@@ -457,6 +457,7 @@ int main(int argc, char **argv)
         {"same-keys", test_same_keys},
         {"large-memory", test_large_memory},
         {"near-and-far", test_near_and_far},
+        {"followed-rows", test_followed_rows},
         {"cut-keys", test_cut_keys},
         {"zero-slopes", test_zero_slopes},
         {"windows", test_windows},

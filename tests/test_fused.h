@@ -10,6 +10,7 @@
 void test_rows_alone(test_run *run);
 void test_large_memory(test_run *run);
 void test_near_and_far(test_run *run);
+void test_followed_rows(test_run *run);
 void test_hidden_keys_behind(test_run *run);
 void test_alignment(test_run *run);
 void test_output_on_query(test_run *run);

@@ -177,6 +177,44 @@ void test_near_and_far(test_run *run)
     }
 }
 
+/* The same problem on a core that follows rows. */
+static void compare_followed(test_run *run, const fused_problem *all)
+{
+    fused_shape shape = all->shape;
+    fused_problem followed;
+    shape.rows_are_followed = true;
+    fused_problem_make(&followed, run, &shape, all->seed);
+    fused_problem_run(&followed, run);
+    same_bits_all(run, &followed, all, "where the core follows rows");
+    fused_problem_free(&followed);
+}
+
+/* Rows of K and V that begin with lines, as wide as one row of Q takes in tiles of their own: in
+ * turn one row that meets dense ones in a cache, and some rows that meet those a page apart. */
+void test_followed_rows(test_run *run)
+{
+    enum { N_NARROW = 136, N_WIDTHS = N_NARROW + 6, LINE = 16, PAGE = 1024 };
+    for (int at = 0; at < 2 * N_WIDTHS; ++at) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        const int nth = at / 2;
+        const bool spread = at % 2;
+        const int64_t width = nth < N_NARROW ? nth + 1 : 256 + 65 * (nth - N_NARROW);
+        const int64_t apart = spread ? PAGE : (width + LINE - 1) / LINE * LINE;
+        fused_shape shape = fused_shape_plain(1, SATTN_KEY_BLOCK + nth % 19 + 1, width, width);
+        shape.placement = TEST_START_FLUSH;
+        shape.row_gap[OPERAND_K] = shape.row_gap[OPERAND_V] = apart - width;
+        shape.n_group = spread ? 1 + nth % 9 : 1;
+        shape.kv_bytes = spread && nth % 2 ? FUSED_SHAPE_KV_FAR : 1;
+        fused_problem all;
+        fused_problem_make(&all, run, &shape, test_step_seed(run));
+        fused_problem_run(&all, run);
+        fused_problem_verify(&all, run);
+        compare_followed(run, &all);
+        fused_problem_free(&all);
+    }
+}
+
 /* The causal limit hides the last keys of the longer problem; its other keys are the same. */
 void test_hidden_keys_behind(test_run *run)
 {

@@ -178,6 +178,7 @@ static inline fused_decode_block fused_decode_block_at(const sattn_fused_args *a
                                 .k_stride = a->k_stride,
                                 .v_stride = a->v_stride,
                                 .is_far = fetch->is_far,
+                                .is_followed = fetch->is_followed,
                                 .k_ahead = fetch->k_ahead,
                                 .v_ahead = fetch->v_ahead};
 }

@@ -23,6 +23,13 @@ enum {
     AV_WIDE = 16, /* if it is the only one and there are as many, so many */
 };
 
+/* How a tile prefetches V. */
+typedef enum av_fetch {
+    AV_FETCH_NONE,
+    AV_FETCH_BELOW,  /* from each line that is read, the one some rows below */
+    AV_FETCH_STREAM, /* line by line in the order in which they lie, whatever is read */
+} av_fetch;
+
 /* What the tiles of one group of rows work on. */
 typedef struct av_step {
     const float *s; /* weights of the first key */
@@ -30,7 +37,8 @@ typedef struct av_step {
     float *o;
     int64_t n_columns; /* left */
     int64_t o_pitch, v_stride;
-    int64_t ahead; /* bytes from a row of V to the one that is prefetched with it */
+    int64_t ahead; /* bytes from a row of V to the one that is prefetched with it, unless: */
+    bool is_followed;
     int n_keys;
     /* For tiles that prefetch line by line, whatever they read: a run of the keys of a block. */
     vec_stream stream;
@@ -40,7 +48,8 @@ typedef struct av_step {
 
 /* One key: acc[r][y] += s[r] v[y], vector by vector, since many sums leave no registers for v. */
 SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 last, int64_t ahead,
-                         vec_stream *stream, const int n_rows, const int n_vecs)
+                         vec_stream *stream, const int n_rows, const int n_vecs,
+                         const av_fetch fetch)
 {
     __m512 p_f32x16[2 * SCORE_GROUP];
     SATTN_KEEP_ORDER();
@@ -51,9 +60,9 @@ SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 
     for (int y = 0; y < n_vecs; ++y) {
         __m512 v_f32x16 = y + 1 < n_vecs ? _mm512_loadu_ps(v + y * AV_LANES)
                                          : vec_load_tail_f32x16(v + y * AV_LANES, last);
-        if (stream)
+        if (fetch == AV_FETCH_STREAM)
             vec_stream_fetch(stream, y);
-        else
+        if (fetch == AV_FETCH_BELOW)
             vec_fetch(v + y * AV_LANES, ahead);
         if (n_rows > 1)
             v_f32x16 = vec_in_register_f32x16(v_f32x16);
@@ -61,14 +70,14 @@ SATTN_INLINE void av_key(__m512 *acc, const float *s, const float *v, __mmask16 
         for (int r = 0; r < n_rows; ++r)
             acc[r * n_vecs + y] = _mm512_fmadd_ps(p_f32x16[r], v_f32x16, acc[r * n_vecs + y]);
     }
-    if (stream)
+    if (fetch == AV_FETCH_STREAM)
         vec_stream_advance(stream, n_vecs);
 }
 
 /* acc += s v for the keys of a step and its next n_vecs vectors of columns; key j goes to part
  * j % n_parts of the accumulators. */
 SATTN_INLINE void av_keys(const av_step *step, __m512 *acc, vec_stream *stream, const int n_rows,
-                          const int n_vecs, const int n_parts)
+                          const int n_vecs, const int n_parts, const av_fetch fetch)
 {
     const int n_sums = n_rows * n_vecs;
     const __mmask16 last = vec_tail_m16(step->n_columns - (n_vecs - 1) * AV_LANES);
@@ -81,12 +90,12 @@ SATTN_INLINE void av_keys(const av_step *step, __m512 *acc, vec_stream *stream, 
     for (; end - s >= n_parts; s += n_parts) {
         SATTN_UNROLL(4)
         for (int part = 0; part < n_parts; ++part, v += v_stride)
-            av_key(acc + part * n_sums, s + part, v, last, ahead, stream, n_rows, n_vecs);
+            av_key(acc + part * n_sums, s + part, v, last, ahead, stream, n_rows, n_vecs, fetch);
     }
     SATTN_UNROLL(4)
     for (int part = 0; part + 1 < n_parts; ++part, v += v_stride)
         if (end - s > part)
-            av_key(acc + part * n_sums, s + part, v, last, ahead, stream, n_rows, n_vecs);
+            av_key(acc + part * n_sums, s + part, v, last, ahead, stream, n_rows, n_vecs, fetch);
 }
 
 /* Adds the parts of an accumulator by halves, as in fused_decode.h, and these to o. */
@@ -117,13 +126,14 @@ SATTN_INLINE void av_next(av_step *step, const int n_vecs)
 }
 
 /* o += s v for the next n_vecs vectors of columns. */
-SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, const int n_parts)
+SATTN_INLINE void av_tile(av_step *step, const int n_rows, const int n_vecs, const int n_parts,
+                          const av_fetch fetch)
 {
     __m512 acc[AV_TILE];
     SATTN_UNROLL(24)
     for (int i = 0; i < n_rows * n_vecs * n_parts; ++i)
         acc[i] = _mm512_setzero_ps();
-    av_keys(step, acc, NULL, n_rows, n_vecs, n_parts);
+    av_keys(step, acc, NULL, n_rows, n_vecs, n_parts, fetch);
     av_finish(step, acc, n_rows, n_vecs, n_parts);
     av_next(step, n_vecs);
 }
@@ -141,7 +151,8 @@ SATTN_INLINE void av_tile_of_many(av_step *step, const int n_rows, const int n_v
     SATTN_UNROLL(24)
     for (int i = 0; i < n_acc; ++i)
         acc[i] = step->is_first ? _mm512_setzero_ps() : _mm512_loadu_ps(sums + i * AV_LANES);
-    av_keys(step, acc, in_order ? &stream : NULL, n_rows, n_vecs, n_parts);
+    av_keys(step, acc, &stream, n_rows, n_vecs, n_parts,
+            in_order ? AV_FETCH_STREAM : AV_FETCH_BELOW);
     if (step->is_last) {
         av_finish(step, acc, n_rows, n_vecs, n_parts);
     } else {
@@ -155,33 +166,42 @@ SATTN_INLINE void av_tile_of_many(av_step *step, const int n_rows, const int n_v
 }
 
 /* All n_vecs vectors of a band at once, for up to 3 rows. */
-SATTN_INLINE void av_few_rows(av_step *step, int n_vecs, const int n_rows)
+SATTN_INLINE void av_few_rows(av_step *step, int n_vecs, const int n_rows, const av_fetch fetch)
 {
     switch (n_vecs) {
     case 1:
-        av_tile(step, n_rows, 1, 4);
+        av_tile(step, n_rows, 1, 4, fetch);
         break;
     case 2:
-        av_tile(step, n_rows, 2, 4);
+        av_tile(step, n_rows, 2, 4, fetch);
         break;
     case 3:
-        av_tile(step, n_rows, 3, 2);
+        av_tile(step, n_rows, 3, 2, fetch);
         break;
     case 4:
-        av_tile(step, n_rows, 4, 2);
+        av_tile(step, n_rows, 4, 2, fetch);
         break;
     case 5:
-        av_tile(step, n_rows, 5, 1);
+        av_tile(step, n_rows, 5, 1, fetch);
         break;
     case 6:
-        av_tile(step, n_rows, 6, 1);
+        av_tile(step, n_rows, 6, 1, fetch);
         break;
     case 7:
-        av_tile(step, n_rows, 7, 1);
+        av_tile(step, n_rows, 7, 1, fetch);
         break;
     default:
-        av_tile(step, n_rows, 8, 1);
+        av_tile(step, n_rows, 8, 1, fetch);
     }
+}
+
+/* The same for one row, which may take a wider one. */
+SATTN_INLINE void av_1_row(av_step *step, int n_vecs, const av_fetch fetch)
+{
+    if (n_vecs == AV_WIDE)
+        av_tile(step, 1, AV_WIDE, 1, fetch);
+    else
+        av_few_rows(step, n_vecs, 1, fetch);
 }
 
 /* The n_vecs vectors of a band, as many at a time as registers hold, for 4 rows. */
@@ -189,24 +209,24 @@ SATTN_INLINE void av_4_rows(av_step *step, int n_vecs)
 {
     if (n_vecs < 3) {
         for (; n_vecs > 0; --n_vecs)
-            av_tile(step, 4, 1, 4);
+            av_tile(step, 4, 1, 4, AV_FETCH_BELOW);
         return;
     }
     if (n_vecs < 5) {
         for (; n_vecs > 1; n_vecs -= 2)
-            av_tile(step, 4, 2, 2);
+            av_tile(step, 4, 2, 2, AV_FETCH_BELOW);
         if (n_vecs == 1)
-            av_tile(step, 4, 1, 2);
+            av_tile(step, 4, 1, 2, AV_FETCH_BELOW);
         return;
     }
     for (; n_vecs > 3; n_vecs -= 4)
-        av_tile(step, 4, 4, 1);
+        av_tile(step, 4, 4, 1, AV_FETCH_BELOW);
     if (n_vecs == 3)
-        av_tile(step, 4, 3, 1);
+        av_tile(step, 4, 3, 1, AV_FETCH_BELOW);
     else if (n_vecs == 2)
-        av_tile(step, 4, 2, 1);
+        av_tile(step, 4, 2, 1, AV_FETCH_BELOW);
     else if (n_vecs == 1)
-        av_tile(step, 4, 1, 1);
+        av_tile(step, 4, 1, 1, AV_FETCH_BELOW);
 }
 
 SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows)
@@ -214,13 +234,13 @@ SATTN_NOINLINE void av_band(av_step *step, int n_vecs, int n_rows)
     if (n_rows == 4)
         av_4_rows(step, n_vecs);
     else if (n_rows == 3)
-        av_few_rows(step, n_vecs, 3);
+        av_few_rows(step, n_vecs, 3, AV_FETCH_BELOW);
     else if (n_rows == 2)
-        av_few_rows(step, n_vecs, 2);
-    else if (n_vecs == AV_WIDE)
-        av_tile(step, 1, AV_WIDE, 1);
+        av_few_rows(step, n_vecs, 2, AV_FETCH_BELOW);
+    else if (step->is_followed)
+        av_1_row(step, n_vecs, AV_FETCH_NONE);
     else
-        av_few_rows(step, n_vecs, 1);
+        av_1_row(step, n_vecs, AV_FETCH_BELOW);
 }
 
 /* The keys of a step for a band, two vectors at a time. In runs a band may be so narrow that its
@@ -318,6 +338,7 @@ static inline void av_group(const fused_decode_state *st, const fused_decode_blo
                     .o_pitch = st->o_pitch,
                     .v_stride = block->v_stride,
                     .ahead = part->v_ahead,
+                    .is_followed = part->is_followed,
                     .n_keys = block->n_keys,
                     .is_first = true,
                     .is_last = true,

@@ -11,7 +11,12 @@
  * From memory that is further ahead than from a cache, where what is fetched too early is lost
  * again when K and V change places. Where they come from is guessed: a call that is repeated finds
  * in a cache what one can hold of it. So the bytes of the whole call decide, against a constant,
- * since kernels know no cache. */
+ * since kernels know no cache.
+ *
+ * Cores whose own prefetchers follow rows need less of it. From a cache such a core needs none for
+ * a lone row, if each vector of K and V is part of one line. And it need not have so many lines on
+ * their way that those which meet in a set of the first cache push one another out before they are
+ * read, as they do where rows lie a page apart. */
 #ifndef SATTN_KERNELS_FUSED_DECODE_FETCH_H
 #define SATTN_KERNELS_FUSED_DECODE_FETCH_H
 
@@ -22,10 +27,13 @@ enum {
     FUSED_FETCH_NEAR = 2 << 10,  /* bytes ahead there, for rows that read in order; else twice */
     FUSED_FETCH_FAR = 8 << 10,   /* and from memory */
     FUSED_FETCH_WIDE = 12 << 10, /* the same for groups of more than SCORE_GROUP rows */
+    FUSED_FETCH_PAGE = 4 << 10,  /* bytes that lines lie apart which meet in the first cache */
+    FUSED_FETCH_MEET = 6,        /* most rows ahead that do, where the core follows rows */
 };
 
 typedef struct fused_decode_fetch {
     bool is_far;              /* K and V are taken to come from memory */
+    bool is_followed;         /* they need no prefetching */
     int64_t k_ahead, v_ahead; /* bytes from a row to the one prefetched with it */
 } fused_decode_fetch;
 
@@ -34,6 +42,24 @@ static inline int64_t fused_fetch_distance(int64_t bytes, int64_t width)
 {
     const int64_t row = width * (int64_t)sizeof(float);
     return (bytes + row - 1) / row;
+}
+
+/* So many bytes ahead, in whole rows; where the core follows rows, no more than may meet in a set.
+ */
+static inline int64_t fused_fetch_ahead(const sattn_fused_args *a, int64_t bytes, int64_t width,
+                                        int64_t stride)
+{
+    const int64_t apart = stride * (int64_t)sizeof(float);
+    const int64_t n = fused_fetch_distance(bytes, width);
+    /* the largest power of two that divides both */
+    const int64_t common = (apart | FUSED_FETCH_PAGE) & -(apart | FUSED_FETCH_PAGE);
+    const int64_t most = FUSED_FETCH_MEET * (FUSED_FETCH_PAGE / common);
+    return (a->rows_are_followed && n > most ? most : n) * apart;
+}
+
+static inline bool fused_fetch_begin_with_lines(const float *rows, int64_t stride)
+{
+    return ((uintptr_t)rows | (uintptr_t)stride * sizeof(float)) % VEC_LINE == 0;
 }
 
 static inline fused_decode_fetch fused_decode_fetch_of(const sattn_fused_args *a,
@@ -52,8 +78,11 @@ static inline fused_decode_fetch fused_decode_fetch_of(const sattn_fused_args *a
     const int64_t bytes = far ? far_bytes : near_bytes;
     return (fused_decode_fetch){
         .is_far = far,
-        .k_ahead = fused_fetch_distance(bytes, a->d) * a->k_stride * element,
-        .v_ahead = fused_fetch_distance(bytes, a->d_v) * a->v_stride * element,
+        .is_followed = a->rows_are_followed && !far && strip->n_rows == 1 &&
+                       fused_fetch_begin_with_lines(a->k, a->k_stride) &&
+                       fused_fetch_begin_with_lines(a->v, a->v_stride),
+        .k_ahead = fused_fetch_ahead(a, bytes, a->d, a->k_stride),
+        .v_ahead = fused_fetch_ahead(a, bytes, a->d_v, a->v_stride),
     };
 }
 
@@ -70,6 +99,7 @@ static inline fused_decode_part fused_decode_part_of(const fused_decode_block *b
     };
     if (row == 0) {
         part.is_far = block->is_far;
+        part.is_followed = block->is_followed;
         part.k_ahead = block->k_ahead;
         part.v_ahead = block->v_ahead;
     }

@@ -3,7 +3,9 @@
  * fused_decode_score_avx2.h: the scores of few query rows, 8 features per vector.
  *
  * 8 accumulators, for 2 rows x 4 keys, 4 x 2 (3 x 2) or one wide row x 8, each over all features,
- * then one transposing reduction. Whatever a tile reads, it prefetches K line by line in order.
+ * then one transposing reduction. Whatever a tile reads, it prefetches K line by line in order. For
+ * one wide row it need not if the core follows rows (fused_decode_fetch.h); narrow ones, and V,
+ * gain nothing by that.
  *
  * One row uses each vector of K but once, so the order of reading counts. Up to SCORE_NARROW
  * vectors wide, it takes key by key in a loop so short that each of its loads steps by one row of
@@ -224,7 +226,10 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
 SATTN_NOINLINE void score_wide_row(fused_decode_state *st, const fused_decode_block *block,
                                    const fused_decode_part *part)
 {
-    score_rows(st, block, part, 1, 8, SCORE_FETCH_STREAM);
+    if (part->is_followed)
+        score_rows(st, block, part, 1, 8, SCORE_FETCH_NONE);
+    else
+        score_rows(st, block, part, 1, 8, SCORE_FETCH_STREAM);
 }
 
 SATTN_NOINLINE void score_2_rows(fused_decode_state *st, const fused_decode_block *block,

@@ -59,7 +59,8 @@ static inline void pack(fused_decode_state *st, const fused_strip *strip, float 
 }
 
 SATTN_INLINE void score_1_row(fused_decode_state *st, const fused_decode_block *block,
-                              const fused_decode_part *part, const int n_vecs)
+                              const fused_decode_part *part, const int n_vecs,
+                              const score_fetch fetch)
 {
     const int64_t whole = st->d / SCORE_LANES * SCORE_LANES;
     const __mmask16 tail = vec_tail_m16(st->d - whole);
@@ -73,7 +74,7 @@ SATTN_INLINE void score_1_row(fused_decode_state *st, const fused_decode_block *
         __m512 acc[TILE];
         SATTN_UNROLL(16)
         for (int i = 0; i < TILE; ++i, k += stride) /* a key again keeps the maximum right */
-            acc[i] = i < left ? score_key_f32x16(q, k, whole, tail, ahead, n_vecs) : acc[0];
+            acc[i] = i < left ? score_key_f32x16(q, k, whole, tail, ahead, n_vecs, fetch) : acc[0];
         const __m512 tile_f32x16 = vec_hsum_rows_f32x16(acc);
         max_f32x16 = raise_max(max_f32x16, tile_f32x16);
         _mm512_storeu_ps(s, tile_f32x16);
@@ -139,7 +140,8 @@ SATTN_INLINE void score_rows(fused_decode_state *st, const fused_decode_block *b
 /* One or two rows of n_vecs vectors, which stay in registers, against keys one after the other, as
  * they lie. Their accumulators wait in memory for the reduction. */
 SATTN_INLINE void score_in_order(fused_decode_state *st, const fused_decode_block *block,
-                                 const fused_decode_part *part, const int n_rows, const int n_vecs)
+                                 const fused_decode_part *part, const int n_rows, const int n_vecs,
+                                 const score_fetch fetch)
 {
     const int n_keys = TILE / n_rows;
     const int64_t stride = block->k_stride;
@@ -157,7 +159,7 @@ SATTN_INLINE void score_in_order(fused_decode_state *st, const fused_decode_bloc
         SATTN_NO_UNROLL
         for (int j = 0; j < n_keys; ++j) {
             score_key_of_rows(dots + j * SCORE_LANES, n_keys * SCORE_LANES, q_f32x16, k, ahead,
-                              n_rows, n_vecs);
+                              n_rows, n_vecs, fetch);
             k += j + 1 < left ? stride : 0; /* the last key again keeps the maximum right */
         }
         __m512 acc[TILE];
@@ -217,37 +219,49 @@ SATTN_NOINLINE void score_wide_rows(fused_decode_state *st, const fused_decode_b
 SATTN_NOINLINE void score_narrow_row(fused_decode_state *st, const fused_decode_block *block,
                                      const fused_decode_part *part)
 {
-    score_1_row(st, block, part, 1);
+    if (part->is_followed)
+        score_1_row(st, block, part, 1, SCORE_FETCH_NONE);
+    else
+        score_1_row(st, block, part, 1, SCORE_FETCH_BY_KEY);
 }
 
 SATTN_NOINLINE void score_wide_row(fused_decode_state *st, const fused_decode_block *block,
                                    const fused_decode_part *part)
 {
-    score_1_row(st, block, part, 4);
+    if (part->is_followed)
+        score_1_row(st, block, part, 4, SCORE_FETCH_NONE);
+    else
+        score_1_row(st, block, part, 4, SCORE_FETCH_BY_KEY);
 }
 
 SATTN_NOINLINE void score_1_row_of_64(fused_decode_state *st, const fused_decode_block *block,
                                       const fused_decode_part *part)
 {
-    score_in_order(st, block, part, 1, 4);
+    if (part->is_followed)
+        score_in_order(st, block, part, 1, 4, SCORE_FETCH_NONE);
+    else
+        score_in_order(st, block, part, 1, 4, SCORE_FETCH_BY_KEY);
 }
 
 SATTN_NOINLINE void score_1_row_of_128(fused_decode_state *st, const fused_decode_block *block,
                                        const fused_decode_part *part)
 {
-    score_in_order(st, block, part, 1, 8);
+    if (part->is_followed)
+        score_in_order(st, block, part, 1, 8, SCORE_FETCH_NONE);
+    else
+        score_in_order(st, block, part, 1, 8, SCORE_FETCH_BY_KEY);
 }
 
 SATTN_NOINLINE void score_2_rows_of_64(fused_decode_state *st, const fused_decode_block *block,
                                        const fused_decode_part *part)
 {
-    score_in_order(st, block, part, 2, 4);
+    score_in_order(st, block, part, 2, 4, SCORE_FETCH_BY_KEY);
 }
 
 SATTN_NOINLINE void score_2_rows_of_128(fused_decode_state *st, const fused_decode_block *block,
                                         const fused_decode_part *part)
 {
-    score_in_order(st, block, part, 2, 8);
+    score_in_order(st, block, part, 2, 8, SCORE_FETCH_BY_KEY);
 }
 
 SATTN_NOINLINE void score_2_rows(fused_decode_state *st, const fused_decode_block *block,

@@ -43,6 +43,7 @@ typedef struct fused_decode_block {
     const float *v;
     int64_t k_stride, v_stride;
     bool is_far;              /* K and V are taken to come from memory */
+    bool is_followed;         /* they need no prefetching */
     int64_t k_ahead, v_ahead; /* bytes from a row to the one prefetched with it */
 } fused_decode_block;
 
@@ -51,6 +52,7 @@ typedef struct fused_decode_part {
     int row, n_rows;
     int begin, end;
     bool is_far; /* as in the block; later groups find K and V in a cache */
+    bool is_followed;
     int64_t k_ahead, v_ahead;
 } fused_decode_part;
 

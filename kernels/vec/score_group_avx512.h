@@ -30,7 +30,8 @@ SATTN_INLINE void score_1_row(const score_group *group)
         __m512 acc[GROUP_TILE];
         SATTN_UNROLL(16)
         for (int i = 0; i < GROUP_TILE; ++i, k += stride)
-            acc[i] = i < left ? score_key_f32x16(q, k, whole, tail, ahead, 1) : _mm512_setzero_ps();
+            acc[i] = i < left ? score_key_f32x16(q, k, whole, tail, ahead, 1, SCORE_FETCH_BY_KEY)
+                              : _mm512_setzero_ps();
         vec_store_tail_f32x16(s, vec_tail_m16(left), vec_hsum_rows_f32x16(acc));
     }
 }

@@ -73,7 +73,7 @@ SATTN_INLINE void score_tile_f32x16(__m512 *acc, const float *q, const float *co
  * several vectors. K is read in the order in which it lies in memory, which prefetchers like best.
  */
 SATTN_INLINE __m512 score_key_f32x16(const float *q, const float *k, int64_t whole, __mmask16 tail,
-                                     int64_t ahead, const int n_vecs)
+                                     int64_t ahead, const int n_vecs, const score_fetch fetch)
 {
     __m512 acc = _mm512_setzero_ps();
     int64_t x = 0;
@@ -82,13 +82,13 @@ SATTN_INLINE __m512 score_key_f32x16(const float *q, const float *k, int64_t who
         SATTN_UNROLL(4)
         for (int i = 0; i < n_vecs * SCORE_LANES; i += SCORE_LANES) {
             acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x + i), _mm512_loadu_ps(k + x + i), acc);
-            vec_fetch(k + x + i, ahead);
+            score_fetch_line(k, x + i, ahead, fetch);
         }
     }
     SATTN_NO_UNROLL
     for (; n_vecs > 1 && x < whole; x += SCORE_LANES) {
         acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), _mm512_loadu_ps(k + x), acc);
-        vec_fetch(k + x, ahead);
+        score_fetch_line(k, x, ahead, fetch);
     }
     if (tail)
         acc = _mm512_fmadd_ps(_mm512_loadu_ps(q + x), vec_load_tail_f32x16(k + x, tail), acc);
@@ -98,7 +98,8 @@ SATTN_INLINE __m512 score_key_f32x16(const float *q, const float *k, int64_t who
 /* q[r] . k by lanes for n_rows rows in registers, of which n_vecs vectors lie side by side as in a
  * packed group: at dots + r * pitch. */
 SATTN_INLINE void score_key_of_rows(float *dots, int64_t pitch, const __m512 *q, const float *k,
-                                    int64_t ahead, const int n_rows, const int n_vecs)
+                                    int64_t ahead, const int n_rows, const int n_vecs,
+                                    const score_fetch fetch)
 {
     __m512 acc[SCORE_GROUP];
     SATTN_UNROLL(4)
@@ -107,7 +108,7 @@ SATTN_INLINE void score_key_of_rows(float *dots, int64_t pitch, const __m512 *q,
     SATTN_UNROLL(8)
     for (int x = 0; x < n_vecs; ++x) {
         __m512 k_f32x16 = _mm512_loadu_ps(k + x * SCORE_LANES);
-        vec_fetch(k + x * SCORE_LANES, ahead);
+        score_fetch_line(k, x * SCORE_LANES, ahead, fetch);
         if (n_rows > 1)
             k_f32x16 = vec_in_register_f32x16(k_f32x16);
         SATTN_UNROLL(4)

@@ -250,6 +250,20 @@ sattn_dispatch_defect(plan_without_its_cpu FILE dispatch/plan.c COMMAND test_sha
   FROM [[plan->rows_are_followed = sattn_cpu_this()->follows_rows;]] TO [[]])
 sattn_dispatch_defect(kernel_not_told_of_the_cpu FILE dispatch/attend.c COMMAND test_shares
   FROM [[.rows_are_followed = plan->rows_are_followed};]] TO [[.rows_are_followed = false};]])
+set(fetch FILE kernels/fused/fused_decode_fetch.h SOURCE tests/support/fetch_rule.c COMMAND test_fetch)
+sattn_dispatch_defect(rows_followed_by_every_core ${fetch}
+  FROM [[.is_followed = a->rows_are_followed && !far &&]] TO [[.is_followed = !far &&]])
+sattn_dispatch_defect(rows_of_memory_followed ${fetch}
+  FROM [[.is_followed = a->rows_are_followed && !far &&]] TO [[.is_followed = a->rows_are_followed &&]])
+sattn_dispatch_defect(several_rows_followed ${fetch}
+  FROM [[strip->n_rows == 1 &&]] TO [[]])
+sattn_dispatch_defect(rows_across_lines_followed ${fetch}
+  FROM [[((uintptr_t)rows | (uintptr_t)stride * sizeof(float)) % VEC_LINE == 0;]]
+  TO [[(uintptr_t)rows % VEC_LINE == 0 || stride == 0;]])
+sattn_dispatch_defect(rows_that_meet_counted_for_every_core ${fetch}
+  FROM [[a->rows_are_followed && n > most ? most : n]] TO [[n > most ? most : n]])
+sattn_dispatch_defect(rows_meet_where_pages_are_whole ${fetch}
+  FROM [[FUSED_FETCH_MEET * (FUSED_FETCH_PAGE / common);]] TO [[FUSED_FETCH_MEET + 0 * common;]])
 
 # ---- rest rows, dense copies
 sattn_dispatch_defect(rest_rows_left_out FILE dispatch/attend.c COMMAND test_thread_counts test_same_bits

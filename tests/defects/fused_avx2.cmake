@@ -145,6 +145,9 @@ sattn_defect(first_vectors_of_q_for_those_not_held ${scores} GROUP every-d
 sattn_defect(products_of_the_first_keys_only ${scores} GROUP keys
   FROM [[_mm256_loadu_ps(st->dots + (j + i) * SCORE_LANES);]]
   TO [[_mm256_loadu_ps(st->dots + i * SCORE_LANES);]])
+sattn_defect(followed_row_taken_for_two ${scores} GROUP followed-rows
+  FROM [[score_rows(st, block, part, 1, 8, SCORE_FETCH_NONE);]]
+  TO [[score_rows(st, block, part, 2, 4, SCORE_FETCH_NONE);]])
 sattn_defect(maximum_of_the_last_part_only ${scores} GROUP large-memory
   FROM [[is_first || max > block_max[r] ? max : block_max[r];]] TO [[max;]])
 sattn_defect(two_rows_swapped ${scores} GROUP groups

@@ -160,7 +160,21 @@ sattn_defect(last_keys_of_a_run_dropped ${av} GROUP large-memory
   FROM [[step.n_keys = left < AV_RUN ? left : AV_RUN;]]
   TO [[step.n_keys = left < AV_RUN ? left / 2 * 2 : AV_RUN;]])
 sattn_defect(four_near_rows_in_other_sums ${av} GROUP near-and-far
-  FROM [[av_tile(step, 4, 2, 2);]] TO [[av_tile(step, 4, 2, 1);]])
+  FROM [[av_tile(step, 4, 2, 2, AV_FETCH_BELOW);]] TO [[av_tile(step, 4, 2, 1, AV_FETCH_BELOW);]])
+sattn_defect(half_of_a_followed_row_of_64 ${scores} GROUP followed-rows
+  FROM [[score_in_order(st, block, part, 1, 4, SCORE_FETCH_NONE);]]
+  TO [[score_in_order(st, block, part, 1, 2, SCORE_FETCH_NONE);]])
+sattn_defect(half_of_a_followed_row_of_128 ${scores} GROUP followed-rows
+  FROM [[score_in_order(st, block, part, 1, 8, SCORE_FETCH_NONE);]]
+  TO [[score_in_order(st, block, part, 1, 4, SCORE_FETCH_NONE);]])
+sattn_defect(followed_row_scored_without_its_end ${dot} GROUP followed-rows
+  FROM [[    if (tail)
+        acc =]]
+  TO [[    if (tail && fetch != SCORE_FETCH_NONE)
+        acc =]])
+sattn_defect(followed_row_in_other_sums ${av} GROUP followed-rows
+  FROM [[av_tile(step, n_rows, 2, 4, fetch);]]
+  TO [[av_tile(step, n_rows, 2, fetch == AV_FETCH_NONE ? 2 : 4, fetch);]])
 sattn_defect(first_weights_for_later_rows ${av} GROUP large-memory
   FROM [[rest.s += SCORE_GROUP * FUSED_DECODE_KEYS;]] TO [[rest.s += 0 * FUSED_DECODE_KEYS;]])
 sattn_defect(two_rows_swapped ${scores} GROUP groups
