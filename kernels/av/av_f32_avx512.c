@@ -131,7 +131,7 @@ SATTN_INLINE void columns(const av_tile *tile, int64_t column, const int n_rows,
         SATTN_NO_UNROLL
         for (; j + 2 <= n_keys; j += 2) {
             if (fetch == FETCH_WEIGHTS) {
-                vec_stream_fetch(&next, 0);
+                vec_stream_fetch_early(&next);
                 vec_stream_advance(&next, 1);
             }
             key(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetch);

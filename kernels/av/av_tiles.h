@@ -13,8 +13,7 @@
  *                   O = 0 + sum the first time, O += sum from then on
  *
  * P is large, read once, and may come from far. So its rows are read as far as V allows before the
- * next ones begin, and of short rows, at whose ends hardware prefetchers have to begin anew, those
- * of the next tile can be prefetched.
+ * next ones begin, and what comes next of it can be prefetched.
  *
  * Rows of very many keys have a second level of sums (av_span.h).
  *
@@ -40,7 +39,6 @@ enum {
     AV_FETCH_NEAR = 2 << 10,   /* bytes to prefetch ahead where V may be in a cache ... */
     AV_FETCH_FAR = 8 << 10,    /* ... and where it comes from memory */
     AV_PIECE = 256 << 10,      /* bytes of V that a second-level cache holds beside weights */
-    AV_SHORT = 512,            /* most keys of which the next weights are prefetched */
 };
 
 /* What one call of an ISA's step works on. */
@@ -50,8 +48,7 @@ typedef struct av_tile {
     bool is_first;         /* O holds nothing yet */
     const float *const *p; /* [n_rows] rows of weights, that of the tile's first key at [p_at] */
     int64_t p_at;
-    const float *next;     /* weights of the next tile, from its first key on; NULL: not to be
-                            * prefetched */
+    const float *next;     /* weights of the next tile, from its first key on; NULL: not known */
     int64_t next_stride;   /* from row to row of them */
     float *const *o;       /* [n_rows] rows of O, or their parts */
     const float *v;        /* row of the first key */
@@ -161,8 +158,6 @@ static inline int64_t av_weights_stride(const sattn_av_args *a)
 static inline const float *av_next_weights(const sattn_av_args *a, const av_strip *s, int first_row,
                                            int n_rows, sattn_key_range block, sattn_key_range piece)
 {
-    if (a->visible.n_k > AV_SHORT)
-        return NULL;
     if (block.end < piece.end)
         return s->p[first_row] + block.end;
     if (first_row + n_rows < s->n_rows)

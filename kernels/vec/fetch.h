@@ -40,6 +40,12 @@ SATTN_INLINE void vec_stream_fetch(const vec_stream *stream, const int i)
     __builtin_prefetch((const void *)(stream->at + (uintptr_t)i * VEC_LINE));
 }
 
+/* The line where the stream stands, into the second-level cache: it will not be read so soon. */
+SATTN_INLINE void vec_stream_fetch_early(const vec_stream *stream)
+{
+    __builtin_prefetch((const void *)stream->at, 0, 2);
+}
+
 SATTN_INLINE void vec_stream_advance(vec_stream *stream, const int n_lines)
 {
     const uintptr_t at = stream->at + (uintptr_t)n_lines * VEC_LINE;
