@@ -14,10 +14,11 @@
 enum {
     LANES = 16,
     VEC_BYTES = LANES * (int)sizeof(float),
-    FEW = 4,       /* most rows whose weights stay in registers */
-    MANY_VECS = 4, /* vectors of columns of a tile of six rows */
-    MAX_SUMS = 24, /* most accumulators of a register tile */
-    MAX_VECS = 16, /* most vectors of columns in it */
+    FEW = 4,                             /* most rows whose weights stay in registers */
+    MANY_VECS = 4,                       /* vectors of columns of a tile of six rows */
+    MAX_SUMS = 24,                       /* most accumulators of a register tile */
+    MAX_VECS = 16,                       /* most vectors of columns in it */
+    ROW_LINES = SATTN_KEY_BLOCK / LANES, /* cache lines of a row's weights for a block */
 };
 
 /* What a tile prefetches: lines of V further down, or the next tile's weights. */
@@ -107,6 +108,19 @@ SATTN_INLINE void key(__m512 *sum, const float *const *p, int64_t j, const float
         key_of_many(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetch);
 }
 
+/* With keys j and j + 1 one line of the weights of the next tile, so that 16 keys bring a row's for
+ * a block. Returns where the next line is; `next_row` bytes behind a row's last, its neighbour's
+ * first. */
+SATTN_INLINE const float *fetch_weights(const float *line, int64_t next_row, int64_t j)
+{
+    uintptr_t at = (uintptr_t)line + VEC_LINE;
+    uintptr_t down = at + (uintptr_t)next_row;
+    vec_fetch_early(line, 0);
+    __asm__("" : "+r"(down)); /* compilers would choose first and add then */
+    at = j % LANES == LANES - 2 ? down : at;
+    return (const float *)at;
+}
+
 SATTN_INLINE void columns(const av_tile *tile, int64_t column, const int n_rows, const int n_vecs,
                           const bool is_masked, const fetches fetch)
 {
@@ -115,7 +129,6 @@ SATTN_INLINE void columns(const av_tile *tile, int64_t column, const int n_rows,
     const int64_t n_keys = tile->n_keys;
     const int64_t ahead = tile->fetch / (n_vecs * VEC_BYTES) * v_stride * (int64_t)sizeof(float);
     const float *v = tile->v + column;
-    vec_stream next = {0};
     const float *p[AV_TILE_ROWS]; /* of its own, to stay in registers */
     __m512 sum[MAX_SUMS];
     SATTN_UNROLL(8)
@@ -124,16 +137,14 @@ SATTN_INLINE void columns(const av_tile *tile, int64_t column, const int n_rows,
     SATTN_UNROLL(24)
     for (int i = 0; i < n_rows * n_vecs; ++i)
         sum[i] = _mm512_setzero_ps();
-    if (fetch == FETCH_WEIGHTS)
-        next = vec_stream_of(tile->next, 0, n_keys, tile->next_stride);
+    const float *next = tile->next;
+    const int64_t next_row = (tile->next_stride - ROW_LINES * LANES) * (int64_t)sizeof(float);
     int64_t j = 0;
     if (n_rows > FEW) {
         SATTN_NO_UNROLL
         for (; j + 2 <= n_keys; j += 2) {
-            if (fetch == FETCH_WEIGHTS) {
-                vec_stream_fetch_early(&next);
-                vec_stream_advance(&next, 1);
-            }
+            if (fetch == FETCH_WEIGHTS)
+                next = fetch_weights(next, next_row, j);
             key(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetch);
             v += v_stride;
             key(sum, p, j + 1, v, last, ahead, n_rows, n_vecs, is_masked, fetch);

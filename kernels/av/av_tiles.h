@@ -155,8 +155,8 @@ static inline int64_t av_weights_stride(const sattn_av_args *a)
 }
 
 /* Weights that are met after those of a tile of n_rows rows for a block of a piece. */
-static inline const float *av_next_weights(const sattn_av_args *a, const av_strip *s, int first_row,
-                                           int n_rows, sattn_key_range block, sattn_key_range piece)
+static inline const float *av_next_weights(const av_strip *s, int first_row, int n_rows,
+                                           sattn_key_range block, sattn_key_range piece)
 {
     if (block.end < piece.end)
         return s->p[first_row] + block.end;
@@ -260,7 +260,7 @@ SATTN_INLINE void av_piece_rows(const sattn_av_args *a, const av_ops *ops, av_st
         const int64_t next = (j / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
         const sattn_key_range block = {j, next < piece.end ? next : piece.end};
         const bool whole = !s->has_mask && s->all.begin <= block.begin && s->all.end >= block.end;
-        const float *const weights = av_next_weights(a, s, first_row, n_rows, block, piece);
+        const float *const weights = av_next_weights(s, first_row, n_rows, block, piece);
         if (whole)
             av_tile_whole(a, ops, s, first_row, n_rows, block, weights);
         else

@@ -14,6 +14,12 @@ SATTN_INLINE void vec_fetch(const float *from, int64_t ahead)
     __builtin_prefetch((const void *)((uintptr_t)from + (uintptr_t)ahead));
 }
 
+/* The same into the second-level cache, for what will not be read so soon. */
+SATTN_INLINE void vec_fetch_early(const float *from, int64_t ahead)
+{
+    __builtin_prefetch((const void *)((uintptr_t)from + (uintptr_t)ahead), 0, 2);
+}
+
 enum { VEC_LINE = 64 }; /* bytes that a prefetch brings */
 
 /* Rows prefetched line by line in the order in which they lie. */
@@ -38,12 +44,6 @@ SATTN_INLINE vec_stream vec_stream_of(const float *row, int64_t ahead, int64_t w
 SATTN_INLINE void vec_stream_fetch(const vec_stream *stream, const int i)
 {
     __builtin_prefetch((const void *)(stream->at + (uintptr_t)i * VEC_LINE));
-}
-
-/* The line where the stream stands, into the second-level cache: it will not be read so soon. */
-SATTN_INLINE void vec_stream_fetch_early(const vec_stream *stream)
-{
-    __builtin_prefetch((const void *)stream->at, 0, 2);
 }
 
 SATTN_INLINE void vec_stream_advance(vec_stream *stream, const int n_lines)
