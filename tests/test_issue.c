@@ -80,12 +80,11 @@ static void test_first_widths_say_nothing(void **state)
     assert_false(sattn_issue_is_shared(0)); /* not known */
 }
 
-/* A core that begins shared is known as soon as it has been free for a few looks. */
 static void test_look_before_all(void **state)
 {
     (void)state;
     core.step_ns = SATTN_ISSUE_FRESH_NS;
-    sattn_issue_learn(1000000);
+    sattn_issue_learn((int64_t)4 * SATTN_ISSUE_WIDEST * SATTN_ISSUE_FRESH_NS);
     assert_true(sattn_issue_is_shared(narrow) && !sattn_issue_is_shared(wide));
 }
 
@@ -100,6 +99,7 @@ static void test_runs_begin_with_a_look(void **state)
     assert_true(core.probes >= SATTN_ISSUE_WIDEST);
 }
 
+/* A core that begins shared is known as soon as it has been free for a few looks. */
 static void test_free_core_comes_late(void **state)
 {
     (void)state;

@@ -236,19 +236,19 @@ static void test_specials(test_run *run)
             }
 }
 
-/* More rows than are scaled at a time. */
+/* More rows than are scaled at a time, and more keys than are packed at a time. */
 static void test_many_rows(test_run *run)
 {
     static const int64_t rows[] = {511, 512, 513, 576, 577, 1025};
+    static const int64_t keys[] = {1, 65, 191, 192, 193, 513, 1025};
     for (size_t i = 0; i < COUNT(rows); ++i)
         for (int n_group = 1; n_group <= 3; ++n_group) {
             if (!test_step(run, TEST_ALWAYS))
                 continue;
             test_random random = {.seed = test_step_seed(run)};
-            piece_shape shape =
-                piece_plain_for(run, (rows[i] + n_group - 1) / n_group,
-                                1 + test_random_below(&random, 2 * run->kernel->tile_keys + 2),
-                                1 + test_random_below(&random, 9));
+            piece_shape shape = piece_plain_for(run, (rows[i] + n_group - 1) / n_group,
+                                                keys[(i + 4 * (size_t)n_group) % COUNT(keys)],
+                                                1 + test_random_below(&random, 9));
             shape.n_group = n_group;
             piece_shape_vary(&shape, &random);
             piece_problem problem;

@@ -9,6 +9,7 @@
 #include "bench/verbs.h"
 #include "dispatch/override.h"
 
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -623,6 +624,24 @@ static void test_race_waits_for_a_free_core(void **state)
     sattn_tune_outcome_free(&outcome);
 }
 
+/* On a core that is never free it is run all the same, and says so. */
+static void test_race_on_a_shared_core(void **state)
+{
+    (void)state;
+    const sattn_issue_source script = {.width = width_of_script, .now_ns = later};
+    const sattn_tune_setting setting = {.seconds = 2};
+    sattn_issue_begin(&script);
+    shared_looks = 0;
+    for (int i = 0; i < SATTN_ISSUE_WIDEST; ++i)
+        sattn_issue_width();
+    shared_looks = INT_MAX;
+    sattn_tune_outcome outcome = tune_counted(&setting);
+    sattn_issue_begin(NULL);
+    assert_string_equal(outcome.error, "");
+    assert_true(outcome.rounds > 0 && outcome.entry.is_tainted);
+    sattn_tune_outcome_free(&outcome);
+}
+
 /* ---- shapes of --verify */
 
 static bool is_corner(int64_t n)
@@ -805,6 +824,7 @@ int main(void)
         cmocka_unit_test(test_stopped),
         cmocka_unit_test(test_out_of_time),
         cmocka_unit_test(test_race_waits_for_a_free_core),
+        cmocka_unit_test(test_race_on_a_shared_core),
         cmocka_unit_test(test_regret_shapes),
         cmocka_unit_test(test_regret_of_undecided),
         cmocka_unit_test(test_regret_order),

@@ -124,8 +124,9 @@ bool sattn_issue_is_shared(double width)
 
 void sattn_issue_learn(int64_t ns)
 {
-    const int64_t begin = sattn_now_ns();
-    while (sattn_now_ns() - begin < ns)
+    const sattn_issue_source *const source = seen.source ? seen.source : &this_core;
+    const int64_t begin = source->now_ns();
+    while (source->now_ns() - begin < ns)
         sattn_issue_width();
 }
 

@@ -76,6 +76,8 @@ static void make_round(race *r, bool keep)
     shuffle(r, keep ? (uint64_t)r->made + 1 : 0);
     for (size_t i = 0; i < r->n_order; ++i) {
         const size_t c = r->order[i];
+        if (keep && track->await)
+            track->await(track->context, c);
         const sattn_race_window window = track->time(track->context, c);
         const size_t at = c * (size_t)r->max_rounds + (size_t)r->made;
         r->ns[at] = window.ns;

@@ -34,6 +34,9 @@ typedef struct sattn_race_window {
 typedef struct sattn_race_track {
     sattn_race_window (*time)(void *context, size_t candidate);
     double (*now_ns)(void *context);
+    /* NULL, or waits until it is worth while to time a candidate; not for the first round, which
+     * counts for nothing. */
+    void (*await)(void *context, size_t candidate);
     /* Whether something from outside, as throttling or steal, disturbed what was timed since the
      * last time this was asked. NULL: that is not known. */
     bool (*was_disturbed)(void *context);

@@ -55,13 +55,18 @@ static void gather_crew(void *context)
         sattn_crew_gather(call->crew, call->options.threads);
 }
 
-static sattn_race_window time_window(void *context, size_t candidate)
+static void await_free_core(void *context, size_t candidate)
 {
     track *const t = context;
+    if (t->runners[candidate].measured.threads <= 1)
+        t->patience_ns -= sattn_issue_await(t->patience_ns, t->is_stopped);
+}
+
+static sattn_race_window time_window(void *context, size_t candidate)
+{
+    const track *const t = context;
     const runner *const r = &t->runners[candidate];
     sattn_prepare_calls(&r->measured);
-    if (r->measured.threads <= 1)
-        t->patience_ns -= sattn_issue_await(t->patience_ns, t->is_stopped);
     /* A few short calls would show what the other candidates left in the caches. */
     if (r->calls > 1)
         sattn_run_calls(&r->measured, 1);
@@ -108,8 +113,7 @@ bool sattn_tune_race(sattn_tune_field *field, size_t incumbent, const sattn_tune
                .crew = setting->crew,
                .now_ns = setting->now_ns ? setting->now_ns : sattn_now_ns,
                .time = setting->time ? setting->time : sattn_tune_time_calls,
-               .is_stopped = setting->is_stopped,
-               .patience_ns = setting->time ? 0 : (int64_t)(patience * setting->seconds * 1e9)};
+               .is_stopped = setting->is_stopped};
     int *const ranks = calloc(field->count, sizeof *ranks);
     bool good = t.runners && ranks;
     if (good) {
@@ -118,6 +122,7 @@ bool sattn_tune_race(sattn_tune_field *field, size_t incumbent, const sattn_tune
         sattn_outside_begin(&t.outside);
         const sattn_race_track on_clock = {.time = time_window,
                                            .now_ns = now_ns,
+                                           .await = setting->time ? NULL : await_free_core,
                                            .was_disturbed = setting->time ? NULL : was_disturbed,
                                            .is_stopped = setting->is_stopped,
                                            .context = &t};
@@ -127,6 +132,7 @@ bool sattn_tune_race(sattn_tune_field *field, size_t incumbent, const sattn_tune
                                             .seed = setting->seed,
                                             .budget_ns =
                                                 setting->seconds * 1e9 - (now_ns(&t) - begin)};
+        t.patience_ns = (int64_t)(patience * options.budget_ns);
         good = sattn_race_run(&on_clock, &options, result);
     }
     free(t.runners);

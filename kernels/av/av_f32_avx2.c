@@ -186,7 +186,10 @@ static void accumulate(const av_tile *tile)
 
 void sattn_av_f32_avx2(const sattn_av_args *args)
 {
-    static const av_ops ops = {
-        .strip_rows = 60, .tile_rows = tile_rows, .copy = av_copy, .accumulate = accumulate};
+    static const av_ops ops = {.strip_rows = 60,
+                               .piece_bytes = 128 << 10,
+                               .tile_rows = tile_rows,
+                               .copy = av_copy,
+                               .accumulate = accumulate};
     av_run(args, &ops);
 }

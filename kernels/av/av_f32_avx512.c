@@ -22,7 +22,7 @@ enum {
 };
 
 /* What a tile prefetches: lines of V further down, or the next tile's weights. */
-typedef enum fetches { FETCH_NOTHING, FETCH_V, FETCH_WEIGHTS } fetches;
+typedef enum prefetch { PREFETCH_NOTHING, PREFETCH_V, PREFETCH_WEIGHTS } prefetch;
 
 sattn_av_fn sattn_av_f32_avx512;
 
@@ -39,7 +39,7 @@ SATTN_INLINE __m512 load(const float *v, __mmask16 last, const int y, const int 
  * while V passes through one. */
 SATTN_INLINE void key_of_few(__m512 *sum, const float *const *p, int64_t j, const float *v,
                              __mmask16 last, int64_t ahead, const int n_rows, const int n_vecs,
-                             const bool is_masked, const fetches fetch)
+                             const bool is_masked, const prefetch fetch)
 {
     __m512 p_f32x16[AV_TILE_ROWS];
     SATTN_KEEP_ORDER();
@@ -49,7 +49,7 @@ SATTN_INLINE void key_of_few(__m512 *sum, const float *const *p, int64_t j, cons
     SATTN_UNROLL(16)
     for (int y = 0; y < n_vecs; ++y) {
         __m512 v_f32x16 = load(v, last, y, n_vecs, is_masked);
-        if (fetch == FETCH_V)
+        if (fetch == PREFETCH_V)
             vec_fetch(v + y * LANES, ahead);
         if (n_rows > 1)
             v_f32x16 = vec_in_register_f32x16(v_f32x16);
@@ -62,14 +62,14 @@ SATTN_INLINE void key_of_few(__m512 *sum, const float *const *p, int64_t j, cons
 /* The same for many rows and few columns: V stays in registers while the weights pass. */
 SATTN_INLINE void key_of_many(__m512 *sum, const float *const *p, int64_t j, const float *v,
                               __mmask16 last, int64_t ahead, const int n_rows, const int n_vecs,
-                              const bool is_masked, const fetches fetch)
+                              const bool is_masked, const prefetch fetch)
 {
     __m512 v_f32x16[MAX_VECS];
     SATTN_KEEP_ORDER();
     SATTN_UNROLL(4)
     for (int y = 0; y < n_vecs; ++y) {
         v_f32x16[y] = vec_in_register_f32x16(load(v, last, y, n_vecs, is_masked));
-        if (fetch == FETCH_V)
+        if (fetch == PREFETCH_V)
             vec_fetch(v + y * LANES, ahead);
     }
     SATTN_UNROLL(8)
@@ -100,7 +100,7 @@ SATTN_INLINE void store(const av_tile *tile, int64_t column, const __m512 *sum, 
 /* One key, by the operand that is to stay in registers. */
 SATTN_INLINE void key(__m512 *sum, const float *const *p, int64_t j, const float *v, __mmask16 last,
                       int64_t ahead, const int n_rows, const int n_vecs, const bool is_masked,
-                      const fetches fetch)
+                      const prefetch fetch)
 {
     if (n_rows <= FEW)
         key_of_few(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetch);
@@ -122,7 +122,7 @@ SATTN_INLINE const float *fetch_weights(const float *line, int64_t next_row, int
 }
 
 SATTN_INLINE void columns(const av_tile *tile, int64_t column, const int n_rows, const int n_vecs,
-                          const bool is_masked, const fetches fetch)
+                          const bool is_masked, const prefetch fetch)
 {
     const __mmask16 last = vec_tail_m16(tile->d_v - column - (n_vecs - 1) * LANES);
     const int64_t v_stride = tile->v_stride;
@@ -143,7 +143,7 @@ SATTN_INLINE void columns(const av_tile *tile, int64_t column, const int n_rows,
     if (n_rows > FEW) {
         SATTN_NO_UNROLL
         for (; j + 2 <= n_keys; j += 2) {
-            if (fetch == FETCH_WEIGHTS)
+            if (fetch == PREFETCH_WEIGHTS)
                 next = fetch_weights(next, next_row, j);
             key(sum, p, j, v, last, ahead, n_rows, n_vecs, is_masked, fetch);
             v += v_stride;
@@ -159,7 +159,7 @@ SATTN_INLINE void columns(const av_tile *tile, int64_t column, const int n_rows,
 
 /* The columns from `column` on, at most n_most vectors of them. */
 SATTN_INLINE void last_columns(const av_tile *tile, int64_t column, const int n_rows,
-                               const int n_most, const fetches fetch)
+                               const int n_most, const prefetch fetch)
 {
     const int64_t n_vecs = (tile->d_v - column + LANES - 1) / LANES;
     if (n_vecs == 1)
@@ -182,7 +182,7 @@ SATTN_INLINE void last_columns(const av_tile *tile, int64_t column, const int n_
 
 /* Tiles of n_vecs vectors of columns, and a last one of at most n_most. */
 SATTN_INLINE void rows(const av_tile *tile, const int n_rows, const int n_vecs, const int n_most,
-                       const fetches fetch)
+                       const prefetch fetch)
 {
     const int64_t width = n_vecs * LANES;
     int64_t column = 0;
@@ -197,22 +197,22 @@ SATTN_INLINE void rows(const av_tile *tile, const int n_rows, const int n_vecs, 
 /* One function per number of rows, so that a tile's pointers find registers. */
 SATTN_NOINLINE void one_row(const av_tile *tile)
 {
-    rows(tile, 1, 8, 8, FETCH_V);
+    rows(tile, 1, 8, 8, PREFETCH_V);
 }
 
 SATTN_NOINLINE void two_rows(const av_tile *tile)
 {
-    rows(tile, 2, 8, 8, FETCH_V);
+    rows(tile, 2, 8, 8, PREFETCH_V);
 }
 
 SATTN_NOINLINE void three_rows(const av_tile *tile)
 {
-    rows(tile, 3, 8, 8, FETCH_V);
+    rows(tile, 3, 8, 8, PREFETCH_V);
 }
 
 SATTN_NOINLINE void four_rows(const av_tile *tile)
 {
-    rows(tile, 4, 4, 6, FETCH_V);
+    rows(tile, 4, 4, 6, PREFETCH_V);
 }
 
 /* Tiles of eight rows have no registers left for a second place in P. */
@@ -220,21 +220,21 @@ SATTN_NOINLINE void six_rows(const av_tile *tile)
 {
     int64_t column = 0;
     if (tile->next) {
-        columns(tile, column, 6, MANY_VECS, false, FETCH_WEIGHTS);
+        columns(tile, column, 6, MANY_VECS, false, PREFETCH_WEIGHTS);
         column += MANY_VECS * LANES;
     }
     for (; column < tile->d_v; column += MANY_VECS * LANES)
-        columns(tile, column, 6, MANY_VECS, false, FETCH_NOTHING);
+        columns(tile, column, 6, MANY_VECS, false, PREFETCH_NOTHING);
 }
 
 SATTN_NOINLINE void eight_rows(const av_tile *tile)
 {
-    rows(tile, 8, 2, 3, FETCH_NOTHING);
+    rows(tile, 8, 2, 3, PREFETCH_NOTHING);
 }
 
 SATTN_NOINLINE void eight_rows_fetch_v(const av_tile *tile)
 {
-    rows(tile, 8, 2, 3, FETCH_V);
+    rows(tile, 8, 2, 3, PREFETCH_V);
 }
 
 /* Lanes of the 16 keys from j on that the row sees. */
@@ -318,9 +318,15 @@ static bool is_for_six_rows(const sattn_av_args *args)
 
 void sattn_av_f32_avx512(const sattn_av_args *args)
 {
-    static const av_ops by_six = {
-        .strip_rows = 60, .tile_rows = tile_rows_of_6, .copy = copy, .accumulate = accumulate};
-    static const av_ops by_eight = {
-        .strip_rows = 64, .tile_rows = av_tile_rows_of_8, .copy = copy, .accumulate = accumulate};
+    static const av_ops by_six = {.strip_rows = 60,
+                                  .piece_bytes = 256 << 10,
+                                  .tile_rows = tile_rows_of_6,
+                                  .copy = copy,
+                                  .accumulate = accumulate};
+    static const av_ops by_eight = {.strip_rows = 64,
+                                    .piece_bytes = 256 << 10,
+                                    .tile_rows = av_tile_rows_of_8,
+                                    .copy = copy,
+                                    .accumulate = accumulate};
     av_run(args, is_for_six_rows(args) ? &by_six : &by_eight);
 }

@@ -278,7 +278,10 @@ static bool copy(float *to, const av_row *row)
 
 void sattn_av_f32_neon(const sattn_av_args *args)
 {
-    static const av_ops ops = {
-        .strip_rows = 64, .tile_rows = av_tile_rows_of_8, .copy = copy, .accumulate = accumulate};
+    static const av_ops ops = {.strip_rows = 64,
+                               .piece_bytes = 128 << 10,
+                               .tile_rows = av_tile_rows_of_8,
+                               .copy = copy,
+                               .accumulate = accumulate};
     av_run(args, &ops);
 }

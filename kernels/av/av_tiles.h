@@ -38,7 +38,6 @@ enum {
     AV_FETCH_FROM = 768 << 10, /* ... fewest bytes of V */
     AV_FETCH_NEAR = 2 << 10,   /* bytes to prefetch ahead where V may be in a cache ... */
     AV_FETCH_FAR = 8 << 10,    /* ... and where it comes from memory */
-    AV_PIECE = 256 << 10,      /* bytes of V that a second-level cache holds beside weights */
 };
 
 /* What one call of an ISA's step works on. */
@@ -66,7 +65,8 @@ typedef struct av_row {
 } av_row;
 
 typedef struct av_ops {
-    int strip_rows; /* rows that share a block of V while it is in cache */
+    int strip_rows;  /* rows that share a piece of V while it is in cache */
+    int piece_bytes; /* most of V that a second-level cache of such cores holds beside weights */
     /* rows of the next tile, where n_left rows of the strip are left */
     int (*tile_rows)(int n_left);
     /* to[0 .. n) = weights, 0 for hidden keys; may write up to SATTN_KEY_BLOCK floats. Returns
@@ -219,10 +219,10 @@ SATTN_INLINE void av_tile_whole(const sattn_av_args *a, const av_ops *ops, av_st
 }
 
 /* Keys of a piece of V: so many blocks that spans are whole pieces. */
-static inline int64_t av_piece_keys(int64_t d_v)
+static inline int64_t av_piece_keys(const av_ops *ops, int64_t d_v)
 {
     int64_t keys = SATTN_KEY_BLOCK;
-    while (keys < AV_SPAN && 2 * keys * d_v * (int64_t)sizeof(float) <= AV_PIECE)
+    while (keys < AV_SPAN && 2 * keys * d_v * (int64_t)sizeof(float) <= ops->piece_bytes)
         keys *= 2;
     return keys;
 }
@@ -271,7 +271,7 @@ SATTN_INLINE void av_piece_rows(const sattn_av_args *a, const av_ops *ops, av_st
 
 SATTN_INLINE void av_strip_run(const sattn_av_args *a, const av_ops *ops, av_strip *s)
 {
-    const int64_t piece_keys = av_piece_keys(a->d_v);
+    const int64_t piece_keys = av_piece_keys(ops, a->d_v);
     for (int64_t j = s->some.begin; j < s->some.end;) {
         if (j % AV_SPAN == 0 && j > s->some.begin) {
             if (s->has_parts)

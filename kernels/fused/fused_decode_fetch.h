@@ -51,9 +51,9 @@ static inline int64_t fused_fetch_ahead(const sattn_fused_args *a, int64_t bytes
 {
     const int64_t apart = stride * (int64_t)sizeof(float);
     const int64_t n = fused_fetch_distance(bytes, width);
-    /* the largest power of two that divides both */
-    const int64_t common = (apart | FUSED_FETCH_PAGE) & -(apart | FUSED_FETCH_PAGE);
-    const int64_t most = FUSED_FETCH_MEET * (FUSED_FETCH_PAGE / common);
+    /* The largest power of two that divides both is 1 << shift. */
+    const int shift = __builtin_ctzll((uint64_t)(apart | FUSED_FETCH_PAGE));
+    const int64_t most = FUSED_FETCH_MEET * (FUSED_FETCH_PAGE >> shift);
     return (a->rows_are_followed && n > most ? most : n) * apart;
 }
 

@@ -60,10 +60,12 @@ SATTN_INLINE void score_panel_fetch(const score_panel *panel, int64_t row, uint6
     const uint64_t pass = x / PANEL_PASS;
     const uint64_t halves = n_vec > 2 ? 2 : 1;
     const uint64_t r = pass / halves < (uint64_t)n_rows ? pass / halves : (uint64_t)n_rows - 1;
-    const float *const s = (panel->s + row)[r] + panel->j + pass % halves * PANEL_WIDTH;
-    __builtin_prefetch(s + PANEL_LANES - 1, 1);
+    const float *const s = (panel->s + row)[r] + panel->j;
+    const uint64_t at = pass % halves * PANEL_WIDTH + PANEL_LANES - 1;
+    const uint64_t end = (uint64_t)panel->n_keys - 1;
+    __builtin_prefetch(s + (at < end ? at : end), 1);
     if (n_vec > 1)
-        __builtin_prefetch(s + PANEL_WIDTH - 1, 1);
+        __builtin_prefetch(s + (at + PANEL_LANES < end ? at + PANEL_LANES : end), 1);
     if (panel->n_ahead > 0) {
         const uint64_t last = (uint64_t)panel->n_ahead - 1;
         const uint64_t next = (uint64_t)row + pass % 4 * 2;

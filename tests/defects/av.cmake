@@ -174,11 +174,11 @@ sattn_defect(keys_of_a_pair_the_other_way_round_for_six_rows ${tile} GROUP rows-
             v += v_stride;
             key(sum, p, n_rows == 6 ? j : j + 1, n_rows == 6 ? v - v_stride : v, last,]])
 sattn_defect(one_row_of_six_short ${tile} GROUP whole-columns
-  FROM [[columns(tile, column, 6, MANY_VECS, false, FETCH_NOTHING);]]
-  TO [[columns(tile, column, 5, MANY_VECS, false, FETCH_NOTHING);]])
+  FROM [[columns(tile, column, 6, MANY_VECS, false, PREFETCH_NOTHING);]]
+  TO [[columns(tile, column, 5, MANY_VECS, false, PREFETCH_NOTHING);]])
 sattn_defect(one_row_of_six_short_before_others ${tile} GROUP whole-columns
-  FROM [[columns(tile, column, 6, MANY_VECS, false, FETCH_WEIGHTS);]]
-  TO [[columns(tile, column, 5, MANY_VECS, false, FETCH_WEIGHTS);]])
+  FROM [[columns(tile, column, 6, MANY_VECS, false, PREFETCH_WEIGHTS);]]
+  TO [[columns(tile, column, 5, MANY_VECS, false, PREFETCH_WEIGHTS);]])
 sattn_defect(key_at_the_limit_counts ${tile} GROUP causal
   FROM [[_mm512_mask_cmplt_epi32_mask(_mm512_cmpge]]
   TO [[_mm512_mask_cmple_epi32_mask(_mm512_cmpge]])

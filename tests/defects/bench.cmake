@@ -55,7 +55,7 @@ sattn_dispatch_defect(issue_width_stands_for_nothing ${issue}
 sattn_dispatch_defect(issue_not_known_is_the_lesser ${issue}
   FROM [[(a < b || !(b > 0))]] TO [[a < b]])
 sattn_dispatch_defect(issue_looked_at_once ${issue}
-  FROM [[while (sattn_now_ns() - begin < ns)]] TO [[if (sattn_now_ns() - begin < ns)]])
+  FROM [[while (source->now_ns() - begin < ns)]] TO [[if (source->now_ns() - begin < ns)]])
 sattn_dispatch_defect(issue_waited_for_ever ${issue}
   FROM [[while (waited < most_ns && sattn]] TO [[while (most_ns > 0 && sattn]])
 sattn_dispatch_defect(issue_wait_not_stopped ${issue}
@@ -85,7 +85,9 @@ sattn_dispatch_defect(issue_no_matter_in_a_race FILE bench/tune/tune_class.c COM
 sattn_dispatch_defect(issue_not_looked_at_first FILE bench/bench/bench_places.c COMMAND test_issue
   FROM [[sattn_issue_learn(look_ns);]] TO [[]])
 sattn_dispatch_defect(issue_no_race_waits FILE bench/tune/tune_class.c COMMAND test_tune
-  FROM [[if (r->measured.threads <= 1)]] TO [[if (r->measured.threads < 1)]])
+  FROM [[measured.threads <= 1)]] TO [[measured.threads < 1)]])
+sattn_dispatch_defect(issue_race_waits_too_soon FILE bench/tune/race.c COMMAND test_tune
+  FROM [[if (keep && track->await)]] TO [[if (track->await)]])
 
 # ---- the command line
 set(line FILE bench/options.c COMMAND test_options)

@@ -56,8 +56,8 @@ typedef struct fused_shape {
     bool heads_in_rows;                     /* heads of the group side by side in each row */
     test_placement placement;
     size_t distance[OPERAND_COUNT]; /* from the flush side, bytes; a multiple of the element size */
-    int64_t kv_bytes;               /* that the kernel is told; also, that the core follows rows: */
-    bool rows_are_followed;
+    int64_t kv_bytes;               /* that the kernel is told */
+    bool rows_are_followed;         /* by the core, as it is told */
 } fused_shape;
 
 /* More than any cache holds: a kernel takes K and V for parts of memory. */
