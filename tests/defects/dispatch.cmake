@@ -263,7 +263,7 @@ sattn_dispatch_defect(rows_across_lines_followed ${fetch}
 sattn_dispatch_defect(rows_that_meet_counted_for_every_core ${fetch}
   FROM [[a->rows_are_followed && n > most ? most : n]] TO [[n > most ? most : n]])
 sattn_dispatch_defect(rows_meet_where_pages_are_whole ${fetch}
-  FROM [[FUSED_FETCH_MEET * (FUSED_FETCH_PAGE / common);]] TO [[FUSED_FETCH_MEET + 0 * common;]])
+  FROM [[FUSED_FETCH_MEET * (FUSED_FETCH_PAGE >> shift);]] TO [[FUSED_FETCH_MEET + 0 * shift;]])
 
 # ---- rest rows, dense copies
 sattn_dispatch_defect(rest_rows_left_out FILE dispatch/attend.c COMMAND test_thread_counts test_same_bits
