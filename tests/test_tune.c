@@ -605,22 +605,30 @@ static int64_t later(void)
     return now_ns += SATTN_ISSUE_FRESH_NS;
 }
 
+/* Tunes where so many looks at a core that was free before find another thread on it. */
+static sattn_tune_outcome tune_beside_another(int looks, double seconds)
+{
+    const sattn_issue_source script = {.width = width_of_script, .now_ns = later};
+    const sattn_tune_setting setting = {.seconds = seconds};
+    sattn_issue_begin(&script);
+    shared_looks = 0;
+    for (int i = 0; i < SATTN_ISSUE_WIDEST; ++i)
+        sattn_issue_width();
+    shared_looks = looks;
+    const sattn_tune_outcome outcome = tune_counted(&setting);
+    sattn_issue_begin(NULL);
+    assert_string_equal(outcome.error, "");
+    assert_true(outcome.rounds > 0);
+    return outcome;
+}
+
 /* A race begins when the core is free, since no other window would count; all windows of one that
  * does not wait are a small part of so many looks. */
 static void test_race_waits_for_a_free_core(void **state)
 {
     (void)state;
-    const sattn_issue_source script = {.width = width_of_script, .now_ns = later};
-    const sattn_tune_setting setting = {.seconds = 60};
-    sattn_issue_begin(&script);
-    shared_looks = 0;
-    for (int i = 0; i < SATTN_ISSUE_WIDEST; ++i)
-        sattn_issue_width();
-    shared_looks = 100000;
-    sattn_tune_outcome outcome = tune_counted(&setting);
-    sattn_issue_begin(NULL);
-    assert_string_equal(outcome.error, "");
-    assert_true(outcome.rounds > 0 && shared_looks < 0);
+    sattn_tune_outcome outcome = tune_beside_another(100000, 60);
+    assert_true(shared_looks < 0);
     sattn_tune_outcome_free(&outcome);
 }
 
@@ -628,17 +636,8 @@ static void test_race_waits_for_a_free_core(void **state)
 static void test_race_on_a_shared_core(void **state)
 {
     (void)state;
-    const sattn_issue_source script = {.width = width_of_script, .now_ns = later};
-    const sattn_tune_setting setting = {.seconds = 2};
-    sattn_issue_begin(&script);
-    shared_looks = 0;
-    for (int i = 0; i < SATTN_ISSUE_WIDEST; ++i)
-        sattn_issue_width();
-    shared_looks = INT_MAX;
-    sattn_tune_outcome outcome = tune_counted(&setting);
-    sattn_issue_begin(NULL);
-    assert_string_equal(outcome.error, "");
-    assert_true(outcome.rounds > 0 && outcome.entry.is_tainted);
+    sattn_tune_outcome outcome = tune_beside_another(INT_MAX, 12);
+    assert_true(outcome.entry.is_tainted);
     sattn_tune_outcome_free(&outcome);
 }
 
