@@ -83,6 +83,11 @@ static struct {
     int64_t latest_ns;
 } seen;
 
+static const sattn_issue_source *source_of_widths(void)
+{
+    return seen.source ? seen.source : &this_core;
+}
+
 static void note(double width)
 {
     for (int i = 0; i < SATTN_ISSUE_WIDEST; ++i)
@@ -103,7 +108,7 @@ void sattn_issue_begin(const sattn_issue_source *source)
 
 double sattn_issue_width(void)
 {
-    const sattn_issue_source *const source = seen.source ? seen.source : &this_core;
+    const sattn_issue_source *const source = source_of_widths();
     if (seen.latest > 0 && source->now_ns() - seen.latest_ns < SATTN_ISSUE_FRESH_NS)
         return seen.latest;
     seen.latest = source->width();
@@ -124,7 +129,7 @@ bool sattn_issue_is_shared(double width)
 
 void sattn_issue_learn(int64_t ns)
 {
-    const sattn_issue_source *const source = seen.source ? seen.source : &this_core;
+    const sattn_issue_source *const source = source_of_widths();
     const int64_t begin = source->now_ns();
     while (source->now_ns() - begin < ns)
         sattn_issue_width();

@@ -26,7 +26,7 @@ typedef struct score_panel {
     int64_t d;
     int n_rows;
     int n_keys; /* at most as many as a tile takes */
-    /* rows of d floats that will be read next: AVX-512 prefetches a row with each of q */
+    /* rows of d floats that will be read next: AVX-512 prefetches them beside q's */
     const float *const *ahead;
     int n_ahead; /* or 0 */
     /* of linear */

@@ -16,6 +16,7 @@
 #ifndef SATTN_KERNELS_VEC_SCORE_PANEL_AVX512_H
 #define SATTN_KERNELS_VEC_SCORE_PANEL_AVX512_H
 
+#include "kernels/vec/fetch.h"
 #include "kernels/vec/score_panel.h"
 #include "kernels/vec/vec_avx512.h"
 
@@ -69,9 +70,9 @@ SATTN_INLINE void score_panel_fetch(const score_panel *panel, int64_t row, uint6
     if (panel->n_ahead > 0) {
         const uint64_t last = (uint64_t)panel->n_ahead - 1;
         const uint64_t next = (uint64_t)row + pass % 4 * 2;
-        const uint64_t line = x / PANEL_LANES * PANEL_LANES;
-        __builtin_prefetch(panel->ahead[next < last ? next : last] + line, 0, 2);
-        __builtin_prefetch(panel->ahead[next + 1 < last ? next + 1 : last] + line, 0, 2);
+        const int64_t line = (int64_t)(x * sizeof(float)) / VEC_LINE * VEC_LINE;
+        vec_fetch_early(panel->ahead[next < last ? next : last], line);
+        vec_fetch_early(panel->ahead[next + 1 < last ? next + 1 : last], line);
     }
 }
 
