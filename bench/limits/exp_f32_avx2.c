@@ -3,7 +3,7 @@
  * exp_f32_avx2.c: exp of numbers in the first-level cache: load, the polynomial of the kernels,
  * store. Four vectors at a time, so that the latency of one polynomial hides behind the others. */
 #include "bench/limits/limits_loops.h"
-#include "kernels/vec/vec_avx2.h"
+#include "kernels/vec/exp_powers_avx2.h"
 
 void sattn_exp_loop_f32_avx2(const float *from, float *to, int64_t passes)
 {

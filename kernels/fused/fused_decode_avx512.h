@@ -6,6 +6,7 @@
 #define SATTN_KERNELS_FUSED_DECODE_AVX512_H
 
 #include "kernels/fused/fused_decode_state.h"
+#include "kernels/vec/exp_powers_avx512.h"
 #include "kernels/vec/vec_avx512.h"
 
 enum { LANES = 16 };

@@ -6,6 +6,7 @@
 #include "kernels/fused/fused_decode.h"
 #include "kernels/fused/fused_decode_av_avx2.h"
 #include "kernels/fused/fused_decode_score_avx2.h"
+#include "kernels/vec/exp_powers_avx2.h"
 #include "kernels/vec/softcap_avx2.h"
 #include "kernels/vec/vec_avx2.h"
 

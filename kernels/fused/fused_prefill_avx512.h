@@ -9,6 +9,7 @@
 #define SATTN_KERNELS_FUSED_PREFILL_AVX512_H
 
 #include "kernels/fused/fused_prefill.h"
+#include "kernels/vec/exp_powers_avx512.h"
 #include "kernels/vec/softcap_avx512.h"
 #include "kernels/vec/vec_avx512.h"
 

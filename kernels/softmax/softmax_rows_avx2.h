@@ -11,6 +11,7 @@
 #define SATTN_KERNELS_SOFTMAX_ROWS_AVX2_H
 
 #include "kernels/softmax/softmax_rows.h"
+#include "kernels/vec/exp_powers_avx2.h"
 #include "kernels/vec/vec_avx2.h"
 
 enum {

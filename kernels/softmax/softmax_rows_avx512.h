@@ -11,6 +11,7 @@
 #define SATTN_KERNELS_SOFTMAX_ROWS_AVX512_H
 
 #include "kernels/softmax/softmax_rows.h"
+#include "kernels/vec/exp_powers_avx512.h"
 #include "kernels/vec/vec_avx512.h"
 
 enum {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * exp_poly.h: the numbers behind every ISA's exp(t) for softmax weights, so that all ISAs agree bit
- * for bit.
+ * exp_poly.h: the numbers behind exp(t) for softmax weights: by one polynomial on NEON and in plain
+ * C, and what all ISAs have of them (exp_powers.h has the others).
  *
  * exp(t) = 2^n * 2^r with n = round(t * log2 e) and r = t * log2 e - n in [-1/2, 1/2]. log2 e is
  * split in two floats: the first of the fused multiply-adds that form r leaves a number of at most

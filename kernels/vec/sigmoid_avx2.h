@@ -13,7 +13,7 @@ typedef struct vec_sigmoid_table {
 
 /* x[u] = sigmoid(x[u]) by sigmoid.h, over all of f32, for `count` vectors, 1 .. VEC_EACH. A NaN
  * stays one. Unlike the other ISAs', this is not told whether the loop has registers: of 16 none
- * are left, so constants are operands in memory, as in vec_exp_each_f32x8. */
+ * are left, so constants are operands in memory, as in vec_horner_f32x8. */
 SATTN_INLINE void vec_sigmoid_each_f32x8(__m256 x[], const int count)
 {
     static const _Alignas(32) vec_sigmoid_table constants = {

@@ -12,7 +12,6 @@
 #endif
 
 #include "kernels/vec/exp_full_poly.h"
-#include "kernels/vec/exp_poly.h"
 #include "kernels/vec/tanh_poly.h"
 #include "kernels/vec/vec_base.h"
 
@@ -50,11 +49,6 @@ SATTN_INLINE void vec_store_tail_f32x8(float *to, __m256i lanes, __m256 value)
     SATTN_WRITTEN(to, 8);
 }
 
-typedef struct vec_exp_table {
-    float log2e_lo[8], lowest[8], c6[8], c5[8], c4[8], c3[8], c2[8], c1[8], one[8];
-    float fused_lowest[8];
-} vec_exp_table;
-
 #define VEC_LANES(x) x, x, x, x, x, x, x, x
 
 enum { VEC_EACH = 4 };
@@ -70,71 +64,6 @@ SATTN_INLINE void vec_horner_f32x8(__m256 p[], const __m256 r[], const float *c,
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u)
         p[u] = _mm256_fmadd_ps(p[u], r[u], _mm256_load_ps(c));
-}
-
-/* t[u] = exp(t[u]) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond (but below 88): 0
- * below SATTN_EXP_LOWEST, or where fused SATTN_FUSED_EXP_LOWEST, at -inf too; a NaN stays one. */
-SATTN_INLINE void vec_exp_from_each_f32x8(__m256 t[], const int count, const bool is_fused)
-{
-    static const _Alignas(32) vec_exp_table constants = {
-        .log2e_lo = {VEC_LANES(SATTN_LOG2E_LO)},
-        .lowest = {VEC_LANES(SATTN_EXP_LOWEST)},
-        .c6 = {VEC_LANES(SATTN_EXP2_C6)},
-        .c5 = {VEC_LANES(SATTN_EXP2_C5)},
-        .c4 = {VEC_LANES(SATTN_EXP2_C4)},
-        .c3 = {VEC_LANES(SATTN_EXP2_C3)},
-        .c2 = {VEC_LANES(SATTN_EXP2_C2)},
-        .c1 = {VEC_LANES(SATTN_EXP2_C1)},
-        .one = {VEC_LANES(1.0f)},
-        .fused_lowest = {VEC_LANES(SATTN_FUSED_EXP_LOWEST)},
-    };
-    const vec_exp_table *table = &constants;
-    __asm__ volatile("" : "+r"(table));
-    const float *const lowest = is_fused ? table->fused_lowest : table->lowest;
-    const __m256 log2e_hi = _mm256_set1_ps(SATTN_LOG2E_HI);
-    __m256 n[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
-    SATTN_UNROLL(4)
-    for (int u = 0; u < count; ++u)
-        n[u] = _mm256_round_ps(_mm256_mul_ps(t[u], log2e_hi), VEC_ROUND_NEAREST);
-    SATTN_UNROLL(4)
-    for (int u = 0; u < count; ++u)
-        r[u] = _mm256_fmsub_ps(t[u], log2e_hi, n[u]);
-    SATTN_UNROLL(4)
-    for (int u = 0; u < count; ++u) {
-        r[u] = _mm256_fmadd_ps(t[u], _mm256_load_ps(table->log2e_lo), r[u]);
-        t[u] = _mm256_cmp_ps(t[u], _mm256_load_ps(lowest), _CMP_NLT_UQ); /* kept lanes */
-        p[u] = _mm256_load_ps(table->c6);
-    }
-    vec_horner_f32x8(p, r, table->c5, count);
-    vec_horner_f32x8(p, r, table->c4, count);
-    vec_horner_f32x8(p, r, table->c3, count);
-    vec_horner_f32x8(p, r, table->c2, count);
-    vec_horner_f32x8(p, r, table->c1, count);
-    vec_horner_f32x8(p, r, table->one, count);
-    /* 2^n by adding n to the exponent: the result is a normal number wherever it is kept. A NaN
-     * converts to INT32_MIN, whose shifted value is 0, so it passes. */
-    SATTN_UNROLL(4)
-    for (int u = 0; u < count; ++u) {
-        const __m256i exponent = _mm256_slli_epi32(_mm256_cvtps_epi32(n[u]), 23);
-        const __m256i scaled = _mm256_add_epi32(_mm256_castps_si256(p[u]), exponent);
-        t[u] = _mm256_and_ps(_mm256_castsi256_ps(scaled), t[u]);
-    }
-}
-
-SATTN_INLINE void vec_exp_each_f32x8(__m256 t[], const int count)
-{
-    vec_exp_from_each_f32x8(t, count, false);
-}
-
-SATTN_INLINE void vec_fused_exp_each_f32x8(__m256 t[], const int count)
-{
-    vec_exp_from_each_f32x8(t, count, true);
-}
-
-SATTN_INLINE __m256 vec_exp_f32x8(__m256 t)
-{
-    vec_exp_each_f32x8(&t, 1);
-    return t;
 }
 
 typedef struct vec_exp_full_table {
@@ -213,7 +142,7 @@ typedef struct vec_tanh_table {
 
 /* tanh(x) by tanh_poly.h, over all of f32: odd bit for bit, +-1 at the infinities; a NaN stays one:
  * it compares below the border, and x^3 takes it on. Constants are operands in memory, as in
- * vec_exp_f32x8; the four that are used twice only where the loop has no registers to spare. */
+ * vec_horner_f32x8; the four that are used twice only where the loop has no registers to spare. */
 SATTN_INLINE __m256 vec_tanh_in_f32x8(__m256 x, const bool has_registers)
 {
     static const _Alignas(32) vec_tanh_table constants = {

@@ -13,7 +13,6 @@
 #endif
 
 #include "kernels/vec/exp_full_poly.h"
-#include "kernels/vec/exp_poly.h"
 #include "kernels/vec/tanh_poly.h"
 #include "kernels/vec/vec_base.h"
 
@@ -58,55 +57,6 @@ SATTN_INLINE void vec_horner_f32x16(__m512 p[], const __m512 r[], float c, const
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u)
         p[u] = _mm512_fmadd_ps(p[u], r[u], _mm512_set1_ps(c));
-}
-
-/* t[u] = exp(t[u]) by exp_poly.h, for t up to SATTN_LAZY_THRESHOLD and beyond: 0 below `lowest`, at
- * -inf too; a NaN stays one. */
-SATTN_INLINE void vec_exp_from_each_f32x16(__m512 t[], const int count, const float lowest)
-{
-    const __m512 log2e_hi = _mm512_set1_ps(SATTN_LOG2E_HI);
-    __mmask16 is_alive[VEC_EACH];
-    __m512 n[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
-    SATTN_UNROLL(4)
-    for (int u = 0; u < count; ++u)
-        n[u] = _mm512_mul_ps(t[u], log2e_hi);
-    SATTN_UNROLL(4)
-    for (int u = 0; u < count; ++u)
-        n[u] = _mm512_roundscale_ps(n[u], VEC_ROUND_NEAREST);
-    SATTN_UNROLL(4)
-    for (int u = 0; u < count; ++u)
-        r[u] = _mm512_fmsub_ps(t[u], log2e_hi, n[u]);
-    SATTN_UNROLL(4)
-    for (int u = 0; u < count; ++u) {
-        is_alive[u] = _mm512_cmp_ps_mask(t[u], _mm512_set1_ps(lowest), _CMP_NLT_UQ);
-        r[u] = _mm512_fmadd_ps(t[u], _mm512_set1_ps(SATTN_LOG2E_LO), r[u]);
-        p[u] = _mm512_set1_ps(SATTN_EXP2_C6);
-    }
-    vec_horner_f32x16(p, r, SATTN_EXP2_C5, count);
-    vec_horner_f32x16(p, r, SATTN_EXP2_C4, count);
-    vec_horner_f32x16(p, r, SATTN_EXP2_C3, count);
-    vec_horner_f32x16(p, r, SATTN_EXP2_C2, count);
-    vec_horner_f32x16(p, r, SATTN_EXP2_C1, count);
-    vec_horner_f32x16(p, r, 1.0f, count);
-    SATTN_UNROLL(4)
-    for (int u = 0; u < count; ++u)
-        t[u] = _mm512_maskz_scalef_ps(is_alive[u], p[u], n[u]);
-}
-
-SATTN_INLINE void vec_exp_each_f32x16(__m512 t[], const int count)
-{
-    vec_exp_from_each_f32x16(t, count, SATTN_EXP_LOWEST);
-}
-
-SATTN_INLINE void vec_fused_exp_each_f32x16(__m512 t[], const int count)
-{
-    vec_exp_from_each_f32x16(t, count, SATTN_FUSED_EXP_LOWEST);
-}
-
-SATTN_INLINE __m512 vec_exp_f32x16(__m512 t)
-{
-    vec_exp_each_f32x16(&t, 1);
-    return t;
 }
 
 /* x[u] = exp(x[u]) by exp_full_poly.h, over all of f32, for `count` vectors. A NaN stays one. */

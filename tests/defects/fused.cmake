@@ -86,8 +86,9 @@ sattn_defect(mask_asked_before_the_window ${strip} GROUP combined
   FROM [[for (int64_t j = keys.begin; j < keys.end; j += SATTN_KEY_BLOCK)]]
   TO [[for (int64_t j = s->j0; j < keys.end; j += SATTN_KEY_BLOCK)]])
 
-# ---- exp_poly.h
-sattn_defect(exp_off_by_a_thousandth KERNELS ${scalar} ${prefill} FILE kernels/vec/exp_poly.h
+# ---- exp_poly.h, exp_powers.h
+sattn_defect(exp_off_by_a_thousandth KERNELS ${scalar} sattn_fused_f32_neon
+  FILE kernels/vec/exp_poly.h
   GROUP weights
   FROM [[#define SATTN_EXP2_C1 0x1.62e43p-1f]]
   TO [[#define SATTN_EXP2_C1 0x1.633ep-1f]])
@@ -95,6 +96,24 @@ sattn_defect(exp_low_part_dropped KERNELS ${prefill} FILE kernels/vec/exp_poly.h
   GROUP weights
   FROM [[#define SATTN_LOG2E_LO 0x1.4ae0cp-26f]]
   TO [[#define SATTN_LOG2E_LO 0.0f]])
+set(powers16 KERNELS sattn_fused_f32_avx512 FILE kernels/vec/exp_powers.h GROUP weights)
+set(powers8 KERNELS sattn_fused_f32_avx2 FILE kernels/vec/exp_powers.h GROUP weights)
+sattn_defect(one_of_16_powers_off ${powers16} FROM [[0x3f75583f]] TO [[0x3f75584f]])
+sattn_defect(one_of_8_powers_off ${powers8}
+  FROM [[0x3f7504f3, 0x3f75672a]] TO [[0x3f7504f3, 0x3f75673a]])
+sattn_defect(coefficient_off_beside_16_powers ${powers16}
+  FROM [[SATTN_POWERS16_C1    0x1.62e43p-1f]] TO [[SATTN_POWERS16_C1    0x1.62e8p-1f]])
+sattn_defect(coefficient_off_beside_8_powers ${powers8}
+  FROM [[SATTN_POWERS8_C1    0x1.62e43p-1f]] TO [[SATTN_POWERS8_C1    0x1.62e8p-1f]])
+sattn_defect(16_powers_at_other_places ${powers16}
+  FROM [[SATTN_POWERS16_MAGIC 0x1.8p+19f]] TO [[SATTN_POWERS16_MAGIC 0x1.8p+20f]])
+sattn_defect(8_powers_at_other_places ${powers8}
+  FROM [[SATTN_POWERS8_MAGIC 0x1.8p+20f]] TO [[SATTN_POWERS8_MAGIC 0x1.8p+19f]])
+sattn_defect(rest_below_the_limit_left KERNELS sattn_fused_f32_avx2
+  FILE kernels/vec/exp_powers_avx2.h GROUP masks
+  FROM [[        r[u] = _mm256_and_ps(r[u], is_alive);
+]]
+  TO [[]])
 sattn_defect(lost_weights_kept KERNELS ${prefill} ${decode} sattn_fused_f32_avx512_quad
   FILE kernels/vec/exp_poly.h
   GROUP weights

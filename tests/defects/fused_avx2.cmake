@@ -96,14 +96,14 @@ sattn_defect(second_vector_takes_rows_of_the_first ${tile} GROUP rows
   TO [[acc[i][1] = _mm256_fmadd_ps(scalar, rows0, acc[i][1]);]])
 
 # ---- helpers
-sattn_defect(nan_score_weighs_nothing FILE kernels/vec/vec_avx2.h GROUP specials
+sattn_defect(nan_score_weighs_nothing FILE kernels/vec/exp_powers_avx2.h GROUP specials
   KERNELS sattn_fused_f32_avx2 sattn_fused_f32_avx2_decode
   FROM [[_mm256_load_ps(lowest), _CMP_NLT_UQ);]]
   TO [[_mm256_load_ps(lowest), _CMP_GE_OQ);]])
-sattn_defect(weights_below_range_not_zero FILE kernels/vec/vec_avx2.h GROUP hidden-garbage
+sattn_defect(weights_below_range_not_zero FILE kernels/vec/exp_powers_avx2.h GROUP hidden-garbage
   KERNELS sattn_fused_f32_avx2 sattn_fused_f32_avx2_decode
-  FROM [=[_mm256_and_ps(_mm256_castsi256_ps(scaled), t[u]);]=]
-  TO [=[_mm256_blendv_ps(_mm256_set1_ps(0x1p-126f), _mm256_castsi256_ps(scaled), t[u]);]=])
+  FROM [=[_mm256_and_ps(_mm256_castsi256_ps(bits), is_alive);]=]
+  TO [=[_mm256_blendv_ps(_mm256_set1_ps(0x1p-126f), _mm256_castsi256_ps(bits), is_alive);]=])
 sattn_defect(two_columns_swapped_in_transposition FILE kernels/vec/vec_avx2.h GROUP tiles
   KERNELS sattn_fused_f32_avx2
   FROM [[rows[b] = _mm256_permute2f128_ps(quad[b], quad[4 + b], 0x20);

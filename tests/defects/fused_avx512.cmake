@@ -96,14 +96,15 @@ sattn_defect(second_vector_takes_rows_of_the_first ${tile} GROUP rows
   TO [[acc[i][1] = _mm512_fmadd_ps(scalar, rows0, acc[i][1]);]])
 
 # ---- helpers
-sattn_defect(nan_score_weighs_nothing FILE kernels/vec/vec_avx512.h GROUP specials
+sattn_defect(nan_score_weighs_nothing FILE kernels/vec/exp_powers_avx512.h GROUP specials
   KERNELS sattn_fused_f32_avx512 sattn_fused_f32_avx512_decode
   FROM [[_mm512_set1_ps(lowest), _CMP_NLT_UQ);]]
   TO [[_mm512_set1_ps(lowest), _CMP_GE_OQ);]])
-sattn_defect(weights_below_range_not_zero FILE kernels/vec/vec_avx512.h GROUP hidden-garbage
+sattn_defect(weights_below_range_not_zero FILE kernels/vec/exp_powers_avx512.h GROUP hidden-garbage
   KERNELS sattn_fused_f32_avx512 sattn_fused_f32_avx512_decode
-  FROM [=[t[u] = _mm512_maskz_scalef_ps(is_alive[u], p[u], n[u]);]=]
-  TO [=[t[u] = _mm512_mask_scalef_ps(_mm512_set1_ps(0x1p-126f), is_alive[u], p[u], n[u]);]=])
+  FROM [=[t[u] = _mm512_maskz_fmadd_ps(is_alive[u], power[u], p[u], power[u]);]=]
+  TO [=[t[u] = _mm512_mask_mov_ps(_mm512_set1_ps(0x1p-126f), is_alive[u],
+                               _mm512_fmadd_ps(power[u], p[u], power[u]));]=])
 sattn_defect(two_columns_swapped_in_transposition FILE kernels/vec/vec_avx512.h GROUP tiles
   KERNELS sattn_fused_f32_avx512
   FROM [[rows[4 + b] = _mm512_shuffle_f32x4(odd01, odd23, 0x88);
