@@ -49,6 +49,8 @@ enum {
     SATTN_KEY_BLOCK = 128, /* key blocks start at multiples of this; so must cuts of a range */
     SATTN_TILE_QUERIES_MAX = 64, /* most query rows that a tile may hold */
     SATTN_TILE_KEYS_MAX = 512,   /* most keys that a tile may hold */
+    SATTN_FUSED_ROWS_MAX = 128,  /* most query rows that share one passage through the keys */
+    SATTN_FUSED_ROW_FLOATS = 80, /* that each of these may need besides its Q and O */
 };
 
 /* The work unit of fused, qk, softmax and av is one batch entry and one KV head with the n_group
@@ -122,13 +124,17 @@ typedef void sattn_fused_fn(const sattn_fused_args *args);
  * m is exact softmax all the same; weights then reach exp(16) < 2^24, which f32 holds easily. */
 #define SATTN_LAZY_THRESHOLD 16.0f
 
-/* Bytes of scratch that any fused kernel may use, unless its registry row asks for more: a tile of
- * queries (scaled, transposed), of scores, of bias, of outputs, and 16 vectors of row state, each
- * for SATTN_TILE_QUERIES_MAX rows. d and d_v are extents in elements, below 2^40. */
+/* Bytes of scratch that any fused kernel may use, unless its registry row asks for more: queries
+ * (scaled, transposed), outputs and SATTN_FUSED_ROW_FLOATS more for each of SATTN_FUSED_ROWS_MAX
+ * rows, its state and description; a tile of scores, one of bias and 16 vectors of row state for
+ * SATTN_TILE_QUERIES_MAX rows. d and d_v are extents in elements, below 2^40. */
 static inline size_t sattn_fused_scratch_bytes(int64_t d, int64_t d_v)
 {
-    const size_t columns = (size_t)d + (size_t)d_v + 2 * (size_t)SATTN_TILE_KEYS_MAX + 64;
-    return columns * (size_t)SATTN_TILE_QUERIES_MAX * sizeof(float);
+    const size_t columns = (size_t)d + (size_t)d_v + (size_t)SATTN_FUSED_ROW_FLOATS;
+    const size_t tile_columns = 2 * (size_t)SATTN_TILE_KEYS_MAX + 64;
+    return (columns * (size_t)SATTN_FUSED_ROWS_MAX +
+            tile_columns * (size_t)SATTN_TILE_QUERIES_MAX) *
+           sizeof(float);
 }
 
 /* qk: S = (scale * Q) K^T for the keys [j0, j1), and with softcap != 0 then

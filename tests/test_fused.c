@@ -456,6 +456,7 @@ int main(int argc, char **argv)
         {"output-on-query", test_output_on_query},
         {"same-keys", test_same_keys},
         {"large-memory", test_large_memory},
+        {"rows-together", test_rows_together},
         {"near-and-far", test_near_and_far},
         {"followed-rows", test_followed_rows},
         {"cut-keys", test_cut_keys},

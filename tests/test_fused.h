@@ -9,6 +9,7 @@
 /* test_fused_bits.c: equal bits where the contract promises them */
 void test_rows_alone(test_run *run);
 void test_large_memory(test_run *run);
+void test_rows_together(test_run *run);
 void test_near_and_far(test_run *run);
 void test_followed_rows(test_run *run);
 void test_hidden_keys_behind(test_run *run);

@@ -153,7 +153,39 @@ void test_large_memory(test_run *run)
     }
 }
 
-/* The same for all numbers of rows that a strip may have, and widths that kernels take in other
+/* Rows of Q that share one passage through K and V, since these are larger than a second-level
+ * cache: the wide ones first, whose keys are few. Beside which others a row does so must not show.
+ */
+void test_rows_together(test_run *run)
+{
+    static const int64_t widths[][2] = {{512, 512}, {1030, 3}, {9, 1100}, {301, 600}};
+    for (int variant = 0; variant < 24; ++variant) {
+        if (!test_step(run, TEST_SAMPLED))
+            continue;
+        test_random random = {.seed = test_step_seed(run)};
+        const int64_t *const width = widths[variant % 4];
+        const int64_t n_k = (1 << 18) / (width[0] + width[1]) + 1 + test_random_below(&random, 99);
+        const int64_t n_group = 1 + variant / 4 % 3;
+        fused_shape shape = fused_shape_plain(1 + test_random_below(&random, 330 / n_group), n_k,
+                                              width[0], width[1]);
+        if (variant % 2)
+            fused_shape_vary(&shape, &random);
+        if (variant % 4 == 2)
+            window_over_blocks(&shape, &random);
+        shape.n_group = n_group;
+        fused_problem all;
+        fused_problem_make(&all, run, &shape, random.seed);
+        fused_problem_run(&all, run);
+        fused_problem_verify(&all, run);
+        for (int cut = 0; cut < 2; ++cut) {
+            const int64_t i0 = test_random_below(&random, shape.n_rows);
+            compare_rows(run, &all, i0, i0 + 1 + test_random_below(&random, shape.n_rows - i0));
+        }
+        fused_problem_free(&all);
+    }
+}
+
+/* Near and far for all numbers of rows that a strip may have, and widths that kernels take in other
  * tiles, with few keys: kernels know nothing of their sizes but what they are told. */
 void test_near_and_far(test_run *run)
 {

@@ -17,6 +17,11 @@
  *           O^T += V^T P^T, each tile from zero, added once            [d_v][width]
  *       O = O^T / sum, transposed back
  *
+ * That is the order while K and V of a head stay in the second-level cache from strip to strip. Of
+ * larger ones each block meets all strips of SATTN_FUSED_ROWS_MAX rows before the next has its
+ * turn: it comes from further away once for all of them, and what a strip keeps, Q^T, O^T and two
+ * numbers per row, comes from that cache. No strip sees the difference.
+ *
  * An ISA supplies the steps (fused_prefill_ops); they are called per block, so an indirect call
  * costs nothing. Arrays are [..][width] with width = 2 * lanes; a strip with at most `lanes` rows
  * left works on the first vector only (n_vec = 1).
@@ -34,7 +39,8 @@
 
 typedef struct fused_prefill_state {
     const fused_strip *strip;
-    const fused_strip *next; /* the one after it, or NULL */
+    const fused_strip *next; /* the one to be packed after it, or NULL */
+    fused_ranges ranges;
     int64_t d, d_v;
     int n_vec;                 /* vectors of rows in use, 1 or 2 */
     int n_fetched, fetch_step; /* rows of the strip that were prefetched, and how many at a time */
@@ -82,19 +88,48 @@ static inline float *fused_prefill_take(float **next, int64_t floats)
     return taken;
 }
 
-static inline fused_prefill_state fused_prefill_carve(const sattn_fused_args *a, int width)
+enum {
+    FUSED_STRIPS_MAX = 8,    /* at work together */
+    FUSED_NEAR_KV = 1 << 20, /* bytes of K and V that stay in the second-level cache */
+};
+
+_Static_assert((FUSED_STRIPS_MAX + 1) * sizeof(fused_strip) <=
+                   (SATTN_FUSED_ROW_FLOATS - 2) * SATTN_FUSED_ROWS_MAX * sizeof(float),
+               "strips have room in scratch, beside their rows' maxima and sums");
+
+/* How many strips meet a block before the next block has its turn. */
+static inline int fused_prefill_n_together(const sattn_fused_args *a, int width)
+{
+    const int64_t row_bytes = (a->d + a->d_v) * (int64_t)sizeof(float);
+    const bool is_near = (a->j1 - a->j0) <= FUSED_NEAR_KV / row_bytes;
+    return is_near ? 1 : SATTN_FUSED_ROWS_MAX / width;
+}
+
+/* States of n strips, which share what lives no longer than one of their blocks. Returns the part
+ * of scratch behind them, where n + 1 strips have room. */
+static inline fused_strip *fused_prefill_carve(fused_prefill_state st[], int n,
+                                               const sattn_fused_args *a, int width)
 {
     float *next = a->scratch;
-    fused_prefill_state st = {.d = a->d, .d_v = a->d_v};
-    st.q_t = fused_prefill_take(&next, a->d * width);
-    st.s_t = fused_prefill_take(&next, (int64_t)SATTN_KEY_BLOCK * width);
-    st.o_t = fused_prefill_take(&next, a->d_v * width);
-    st.row_max = fused_prefill_take(&next, width);
-    st.row_sum = fused_prefill_take(&next, width);
-    st.block_max = fused_prefill_take(&next, width);
-    st.factor = fused_prefill_take(&next, width);
-    st.position = fused_prefill_take(&next, width);
-    return st;
+    for (int i = 0; i < n; ++i)
+        st[i] = (fused_prefill_state){
+            .d = a->d, .d_v = a->d_v, .q_t = fused_prefill_take(&next, a->d * width)};
+    st[0].s_t = fused_prefill_take(&next, (int64_t)SATTN_KEY_BLOCK * width);
+    for (int i = 0; i < n; ++i) {
+        st[i].o_t = fused_prefill_take(&next, a->d_v * width);
+        st[i].row_max = fused_prefill_take(&next, width);
+        st[i].row_sum = fused_prefill_take(&next, width);
+    }
+    st[0].block_max = fused_prefill_take(&next, width);
+    st[0].factor = fused_prefill_take(&next, width);
+    st[0].position = fused_prefill_take(&next, width);
+    for (int i = 1; i < n; ++i) {
+        st[i].s_t = st[0].s_t;
+        st[i].block_max = st[0].block_max;
+        st[i].factor = st[0].factor;
+        st[i].position = st[0].position;
+    }
+    return (fused_strip *)(void *)next;
 }
 
 /* Prefetches some rows of O, which the strip will store, and of Q, which the next strip, where
@@ -232,66 +267,100 @@ static inline void fused_prefill_store(const sattn_fused_args *a, const fused_pr
         fused_prefill_finish(a, st);
 }
 
-static inline void fused_prefill_start(const fused_prefill_ops *ops, fused_prefill_state *st)
+/* Makes the strip ready for its first block, if it has any. */
+static inline void fused_prefill_start(const sattn_fused_args *a, const fused_prefill_ops *ops,
+                                       fused_prefill_state *st)
 {
+    const fused_strip *const strip = st->strip;
     const int width = 2 * ops->lanes;
-    const int64_t n_blocks = (st->strip->key_end_max - st->strip->key_begin_min) / SATTN_KEY_BLOCK;
+    const int64_t n_keys = strip->key_end_max - strip->key_begin_min;
+    const int64_t n_blocks = n_keys / SATTN_KEY_BLOCK;
     for (int r = 0; r < width; ++r) {
         st->row_max[r] = -INFINITY;
         st->row_sum[r] = 0.0f;
     }
+    st->n_vec = strip->n_lanes / ops->lanes;
+    st->ranges = fused_strip_ranges(strip, ops->lanes);
     st->is_fresh[0] = st->is_fresh[1] = true;
     st->n_fetched = 0;
     st->fetch_step = n_blocks < 2 ? 0 : 1 + (int)(width / (3 * (n_blocks + 1)));
+    if (n_keys > 0)
+        ops->pack(st, a->scale);
 }
 
-static inline void fused_prefill_strip(const sattn_fused_args *a, const fused_prefill_ops *ops,
-                                       fused_prefill_state *st)
+/* Where no row sees a key, as of queries that are more than keys, there are only zeros to store. */
+static inline void fused_prefill_end(const sattn_fused_args *a, const fused_prefill_ops *ops,
+                                     fused_prefill_state *st)
 {
-    const fused_strip *const strip = st->strip;
-    const fused_ranges ranges = fused_strip_ranges(strip, ops->lanes);
-    const int64_t end = strip->key_end_max;
-    fused_prefill_start(ops, st);
-    if (strip->key_begin_min >= end) { /* no row sees a key: queries are more than keys, say */
+    if (st->strip->key_begin_min < st->strip->key_end_max)
+        fused_prefill_store(a, ops, st);
+    else
         fused_prefill_finish(a, st);
+}
+
+/* What the strip sees of the keys [j, stop), which lie in one block. */
+static inline void fused_prefill_keys(const sattn_fused_args *a, const fused_prefill_ops *ops,
+                                      fused_prefill_state *st, int64_t j, int64_t stop)
+{
+    fused_block block = {.k_stride = a->k_stride,
+                         .v_stride = a->v_stride,
+                         .mask_key_stride = a->visible.mask_key_stride};
+    if (!fused_block_find(&block, a, st->strip, &st->ranges, ops->lanes, j, stop))
         return;
-    }
-    ops->pack(st, a->scale);
-    for (int64_t j = strip->key_begin_min; j < end;) {
+    block.k = a->k + block.first * a->k_stride;
+    block.v = a->v + block.first * a->v_stride;
+    fused_block_cut(&block, st->strip, ops->lanes);
+    fused_prefill_block(a, ops, st, &block);
+}
+
+/* n strips of rows in order: block by block, each strip in turn. */
+static inline void fused_prefill_strips(const sattn_fused_args *a, const fused_prefill_ops *ops,
+                                        fused_prefill_state st[], int n)
+{
+    const int64_t end = st[n - 1].strip->key_end_max; /* limits never move back */
+    for (int i = 0; i < n; ++i)
+        fused_prefill_start(a, ops, &st[i]);
+    for (int64_t j = st[0].strip->key_begin_min, stop; j < end; j = stop) {
         const int64_t border = (j / SATTN_KEY_BLOCK + 1) * SATTN_KEY_BLOCK;
-        const int64_t stop = border < end ? border : end;
-        fused_block block = {.k_stride = a->k_stride,
-                             .v_stride = a->v_stride,
-                             .mask_key_stride = a->visible.mask_key_stride};
-        if (fused_block_find(&block, a, strip, &ranges, ops->lanes, j, stop)) {
-            block.k = a->k + block.first * a->k_stride;
-            block.v = a->v + block.first * a->v_stride;
-            fused_block_cut(&block, strip, ops->lanes);
-            fused_prefill_block(a, ops, st, &block);
-        }
-        j = stop;
+        stop = border < end ? border : end;
+        for (int i = 0; i < n; ++i)
+            fused_prefill_keys(a, ops, &st[i], j, stop);
     }
-    fused_prefill_store(a, ops, st);
+    for (int i = 0; i < n; ++i)
+        fused_prefill_end(a, ops, &st[i]);
+}
+
+/* The strip of the rows from `first` on, up to a strip's width of them. */
+static inline void fused_prefill_fill(fused_strip *strip, const sattn_fused_args *a, int64_t first,
+                                      int lanes)
+{
+    const int64_t rest = fused_row_count(a) - first;
+    fused_strip_fill(strip, a, first, rest <= lanes ? lanes : 2 * lanes);
 }
 
 static inline void fused_prefill(const sattn_fused_args *a, const fused_prefill_ops *ops)
 {
     const int width = 2 * ops->lanes;
     const int64_t n_rows = fused_row_count(a);
-    fused_prefill_state st = fused_prefill_carve(a, width);
-    fused_strip strips[2];
+    const int n_together = fused_prefill_n_together(a, width);
+    fused_prefill_state st[FUSED_STRIPS_MAX];
     if (n_rows == 0)
         return;
-    fused_strip_fill(&strips[0], a, 0, n_rows <= ops->lanes ? ops->lanes : width);
-    for (int64_t first = 0, turn = 0; first < n_rows; first += width, ++turn) {
-        fused_strip *const next = &strips[(turn + 1) & 1];
-        const int64_t rest = n_rows - first - width;
-        if (rest > 0)
-            fused_strip_fill(next, a, first + width, rest <= ops->lanes ? ops->lanes : width);
-        st.strip = &strips[turn & 1];
-        st.next = rest > 0 ? next : NULL;
-        st.n_vec = st.strip->n_lanes / ops->lanes;
-        fused_prefill_strip(a, ops, &st);
+    /* A ring: the strip behind those at work is known too. */
+    fused_strip *const strips = fused_prefill_carve(st, n_together, a, width);
+    fused_prefill_fill(&strips[0], a, 0, ops->lanes);
+    for (int64_t first = 0, at = 0; first < n_rows;) {
+        int n = 0;
+        for (; n < n_together && first < n_rows; ++n) {
+            st[n].strip = &strips[at];
+            st[n].next = NULL;
+            at = at < n_together ? at + 1 : 0;
+            first += width;
+            if (first < n_rows)
+                fused_prefill_fill(&strips[at], a, first, ops->lanes);
+        }
+        st[n - 1].next = first < n_rows ? &strips[at] : NULL;
+        fused_prefill_strips(a, ops, st, n);
     }
 }
 

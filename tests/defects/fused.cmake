@@ -128,11 +128,12 @@ sattn_defect(factors_lost_like_weights KERNELS ${prefill} ${decode} sattn_fused_
 # ---- fused_prefill.h
 set(blocks KERNELS ${prefill} FILE kernels/fused/fused_prefill.h)
 sattn_defect(strip_without_keys_not_written ${blocks} GROUP causal
-  FROM [[        fused_prefill_finish(a, st);
-        return;]]
-  TO [[        return;]])
+  FROM [[    else
+        fused_prefill_finish(a, st);]]
+  TO [[]])
 sattn_defect(strip_with_one_key_taken_for_none ${blocks} GROUP causal
-  FROM [[if (strip->key_begin_min >= end)]] TO [[if (strip->key_begin_min + 1 >= end)]])
+  FROM [[if (st->strip->key_begin_min < st->strip->key_end_max)]]
+  TO [[if (st->strip->key_begin_min + 1 < st->strip->key_end_max)]])
 
 sattn_defect(maximum_before_mask ${blocks} GROUP hidden-garbage
   FROM [[capped || sloped || masked;]] TO [[capped || sloped;]])
@@ -189,10 +190,10 @@ sattn_defect(softcap_after_mask ${blocks} GROUP combined
                 ops->cap(st->s_t + j * 2 * ops->lanes + vec * ops->lanes, ops->lanes, a->softcap);
             ops->maximum]])
 sattn_defect(first_block_of_keys_skipped_too_far ${blocks} GROUP windows
-  FROM [[int64_t j = strip->key_begin_min;]] TO [[int64_t j = strip->key_begin_max;]])
+  FROM [[int64_t j = st[0].strip->key_begin_min,]] TO [[int64_t j = st[0].strip->key_begin_max,]])
 sattn_defect(last_block_missing ${blocks} GROUP tiles
-  FROM [[j < end;) {]]
-  TO [[j < end && (j == a->j0 || j + 1 < end);) {]])
+  FROM [[j < end; j = stop)]]
+  TO [[j < end && (j == a->j0 || j + 1 < end); j = stop)]])
 sattn_defect(v_taken_from_the_start_of_the_range ${blocks} GROUP ranges
   FROM [[block.v = a->v + block.first * a->v_stride;]]
   TO [[block.v = a->v + (block.first - a->j0) * a->v_stride;]])
@@ -208,6 +209,24 @@ sattn_defect(sums_of_the_strip_before ${blocks} GROUP rows-alone
 sattn_defect(maximum_starts_at_zero ${blocks} GROUP tiles
   FROM [[st->row_max[r] = -INFINITY;]]
   TO [[st->row_max[r] = 0.0f;]])
+
+sattn_defect(outputs_of_strips_in_one_place ${blocks} GROUP rows-together
+  FROM [[        st[i].o_t = fused_prefill_take(&next, a->d_v * width);]]
+  TO [[        st[i].o_t = i % 2 ? st[i - 1].o_t : fused_prefill_take(&next, a->d_v * width);]])
+sattn_defect(sums_of_strips_in_one_place ${blocks} GROUP rows-together
+  FROM [[        st[i].row_sum = fused_prefill_take(&next, width);]]
+  TO [[        st[i].row_sum = i % 2 ? st[i - 1].row_sum : fused_prefill_take(&next, width);]])
+sattn_defect(keys_of_the_first_strip_only ${blocks} GROUP rows-together
+  FROM [[const int64_t end = st[n - 1].strip->key_end_max;]]
+  TO [[const int64_t end = st[0].strip->key_end_max;]])
+sattn_defect(last_strip_together_left_out ${blocks} GROUP rows-together
+  FROM [[        for (int i = 0; i < n; ++i)
+            fused_prefill_keys]]
+  TO [[        for (int i = 0; i < (n > 2 ? n - 1 : n); ++i)
+            fused_prefill_keys]])
+sattn_defect(strip_behind_overwrites_one_at_work ${blocks} GROUP rows-together
+  FROM [[at = at < n_together ? at + 1 : 0;]]
+  TO [[at = at + 1 < n_together ? at + 1 : n_together > 1 ? 0 : 1 - at;]])
 
 # ---- fused_tiles.h
 set(tiles KERNELS sattn_fused_f32_avx2 sattn_fused_f32_avx512 sattn_fused_f32_avx512_ymm FILE kernels/fused/fused_tiles.h)
