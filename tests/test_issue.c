@@ -142,13 +142,18 @@ static void test_lesser(void **state)
     assert_true(sattn_issue_lesser(0, 0) == 0);
 }
 
-/* The probe itself: a number that a core can have, or none. */
+/* The probe itself: a number that a core can have, or none. Where others are at work any one look
+ * may have been disturbed; of so many, of some microseconds each, one was not. */
 static void test_this_core(void **state)
 {
     (void)state;
+    enum { LOOKS = 100000 };
+    double width = 0;
     sattn_issue_begin(NULL);
-    const double width = sattn_issue_width();
-    assert_true(isfinite(width) && width >= 0);
+    for (int look = 0; look < LOOKS && !(width > 0); ++look) {
+        width = sattn_issue_width();
+        assert_true(isfinite(width) && width >= 0);
+    }
 #if defined(__x86_64__) || defined(__aarch64__)
     assert_true(width > 0);
 #endif
