@@ -599,17 +599,24 @@ static double width_of_script(void)
     return shared_looks-- > 0 ? 3 : 6;
 }
 
-static int64_t later(void)
+static int64_t script_ns;
+
+static int64_t now_of_script(void)
 {
-    static int64_t now_ns;
-    return now_ns += SATTN_ISSUE_FRESH_NS;
+    return script_ns;
 }
 
-/* Tunes where so many looks at a core that was free before find another thread on it. */
-static sattn_tune_outcome tune_beside_another(int looks, double seconds)
+static int64_t later(void)
+{
+    return script_ns += SATTN_ISSUE_FRESH_NS;
+}
+
+/* Tunes where so many looks at a core that was free before find another thread on it. Looks are all
+ * that takes time. */
+static sattn_tune_outcome tune_beside_another(int looks)
 {
     const sattn_issue_source script = {.width = width_of_script, .now_ns = later};
-    const sattn_tune_setting setting = {.seconds = seconds};
+    const sattn_tune_setting setting = {.seconds = 24, .now_ns = now_of_script};
     sattn_issue_begin(&script);
     shared_looks = 0;
     for (int i = 0; i < SATTN_ISSUE_WIDEST; ++i)
@@ -622,12 +629,12 @@ static sattn_tune_outcome tune_beside_another(int looks, double seconds)
     return outcome;
 }
 
-/* A race begins when the core is free, since no other window would count; all windows of one that
- * does not wait are a small part of so many looks. */
+/* A race begins when the core is free, since no other window would count. There is patience for so
+ * many looks, and all windows of one that does not wait are a small part of them. */
 static void test_race_waits_for_a_free_core(void **state)
 {
     (void)state;
-    sattn_tune_outcome outcome = tune_beside_another(100000, 60);
+    sattn_tune_outcome outcome = tune_beside_another(10000);
     assert_true(shared_looks < 0);
     sattn_tune_outcome_free(&outcome);
 }
@@ -636,7 +643,7 @@ static void test_race_waits_for_a_free_core(void **state)
 static void test_race_on_a_shared_core(void **state)
 {
     (void)state;
-    sattn_tune_outcome outcome = tune_beside_another(INT_MAX, 12);
+    sattn_tune_outcome outcome = tune_beside_another(INT_MAX);
     assert_true(outcome.entry.is_tainted);
     sattn_tune_outcome_free(&outcome);
 }

@@ -137,10 +137,11 @@ void sattn_issue_learn(int64_t ns)
 
 int64_t sattn_issue_await(int64_t most_ns, bool (*is_stopped)(void))
 {
-    const int64_t begin = sattn_now_ns();
+    const sattn_issue_source *const source = source_of_widths();
+    const int64_t begin = source->now_ns();
     int64_t waited = 0;
     while (waited < most_ns && sattn_issue_is_shared(sattn_issue_width()) &&
            !(is_stopped && is_stopped()))
-        waited = sattn_now_ns() - begin;
+        waited = source->now_ns() - begin;
     return waited;
 }
