@@ -97,25 +97,12 @@ run(CODE 0 LACKS "none of them" ARGS --shape one-key --kernel sattn_qk_f32_scala
 run(CODE 0 MATCHES "none of them is of this op" ARGS --shape one-key --kernel sattn_exp_f32_scalar)
 
 # ---- the command that is named measures the very class of the call
-foreach(call IN ITEMS "--shape one-key" "--op qk --shape gpt-33 --isa scalar --threads 2" "--op exp --shape array-64"
-        "--shape p-90x90-d64" "--n-q 40 --n-k 40 --d 64 --causal --threads 2" "--op tanh --n 50"
+foreach(call IN ITEMS "--shape one-key" "--op qk --shape gpt-33 --isa scalar" "--op exp --shape array-64"
+        "--shape p-90x90-d64" "--n-q 40 --n-k 40 --d 64 --causal" "--op tanh --n 50"
         "--shape gpt-oss-120b-window-512" "--n-q 1 --n-k 700 --d 128 --heads 32 --kv-heads 8")
   separate_arguments(words UNIX_COMMAND "${call}")
   run(CODE 0 MATCHES "nothing for such calls" ARGS ${words} --profile none)
-  string(REGEX REPLACE "[ \n]+" " " flat "${output}")
-  if(NOT flat MATCHES "`./run (tune[^`]*)` would")
-    message(SEND_ERROR "explain ${call}: no command that measures it in\n${output}")
-    continue()
-  endif()
-  separate_arguments(words UNIX_COMMAND "${CMAKE_MATCH_1}")
-  string(REGEX MATCH "class ([^`]*threads=[0-9]+) measured" found "${flat}")
-  set(class "${CMAKE_MATCH_1}")
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=SATTN_ISA --unset=SATTN_KERNEL ${PROGRAM} ${words} --list
-                  OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
-  string(FIND "${out}" "${class}" at)
-  if(NOT code EQUAL 0 OR at EQUAL -1 OR class STREQUAL "")
-    message(SEND_ERROR "explain ${call}: ${words} does not measure '${class}':\n${out}\n${err}")
-  endif()
+  expect_own_command()
 endforeach()
 run(CODE 0 MATCHES "no class of `./run tune` is that of this call" ARGS --n-q 9 --n-k 9 --d 8 --window -1,2)
 
@@ -225,14 +212,7 @@ run(CODE 2 MATCHES "object.json" "no result file" ARGS --shape one-key --results
 foreach(call IN ITEMS "--shape;llama3-8b-decode;--threads;2" "--shape;one-key;--isa;scalar;--results;results.json"
         "--shape;gpt-oss-120b-window-512;--scores" "--op;qk;--n-q;1;--n-k;100000;--d;256;--strided")
   run(CODE 0 ARGS ${call} --profile none)
-  string(REGEX MATCH "[^\n]+" line "${output}")
-  string(REGEX MATCHALL "[^\n]+" lines "${output}")
-  foreach(line IN LISTS lines)
-    string(LENGTH "${line}" length)
-    if(length GREATER 80)
-      message(SEND_ERROR "explain ${call}: ${length} columns: ${line}")
-    endif()
-  endforeach()
+  expect_width(80)
 endforeach()
 
 # ---- a profile of this machine: its entry 0 is of the call below, and takes a chain

@@ -210,6 +210,13 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
   set_tests_properties(explain.program PROPERTIES LABELS library TIMEOUT 600)
 endif()
 
+# ---- and all of its verbs with two threads
+if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
+  add_test(NAME two_threads.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
+           -DWORK=${CMAKE_CURRENT_BINARY_DIR}/two_threads -P ${CMAKE_CURRENT_SOURCE_DIR}/two_threads.cmake)
+  set_tests_properties(two_threads.program PROPERTIES LABELS library TIMEOUT 600 SKIP_REGULAR_EXPRESSION "skipped:")
+endif()
+
 # ---- accuracy: the verb by itself, and against the stored baselines of this architecture. Autovec rows
 # are left out there: in which order they sum is up to the compiler.
 if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)

@@ -220,7 +220,6 @@ if(NOT ways MATCHES "^call:kernel_scalar:[^:;]+;call:plan_run_scalar:NOTFOUND;ca
   message(SEND_ERROR "ways to call: ${ways}")
 endif()
 # Kernels are called again with the arguments of one call: on one thread, warm, with rows that they finish.
-run(CODE 3 MATCHES "nothing" ARGS bench --op call --threads 2 --list)
 run(CODE 3 MATCHES "nothing" ARGS bench --op call --cache cold --list)
 run(CODE 3 MATCHES "nothing" ARGS bench --op call --shape gpt-oss-decode-7680 --list)
 run(CODE 0 MATCHES "attention_scalar/call-64-d64/" ARGS bench --preset full --list)
@@ -243,7 +242,7 @@ if(level MATCHES "^avx")
   endif()
 endif()
 
-# ---- threads: rows of each number, on CPUs of their own
+# ---- threads: as many as there are CPUs
 run(CODE 2 MATCHES "--threads" "expected" ARGS bench --threads 0)
 run(CODE 2 MATCHES "--threads" "expected" ARGS bench --threads 1,1)
 run(CODE 2 MATCHES "--threads" "expected" ARGS bench --threads 1,two)
@@ -255,26 +254,6 @@ if(openmp STREQUAL "none")
   run(CODE 2 MATCHES "--threads" "OpenMP" ARGS bench --threads 2 --shape one-key)
 elseif(too_many LESS_EQUAL 256)
   run(CODE 2 MATCHES "${too_many} threads" "${cpus} CPU" ARGS bench --threads ${too_many} --shape one-key)
-endif()
-if(cpus GREATER 1 AND NOT openmp STREQUAL "none")
-  run(CODE 0 MATCHES "/t1" "/t2" ARGS bench --threads 1,2 --shape one-key --list)
-  run(CODE 0 MATCHES "1 and 2 threads" "threads" "vs t1" ARGS bench --threads 1,2 --isa scalar --shape lines-64x49
-      --op softmax --seconds 0.01)
-  run(CODE 0 ARGS bench --threads 2,1 --kernel sattn_softmax_f32_scalar --shape lines-64x49 --seconds 0.01 --json)
-  json(counts context simdattn_threads)
-  string(REGEX REPLACE "[ \n]" "" counts "${counts}")
-  if(NOT counts STREQUAL "[2,1]")
-    message(SEND_ERROR "simdattn_threads is ${counts}")
-  endif()
-  json(name benchmarks 0 name)
-  json(threads benchmarks 0 threads)
-  if(NOT name MATCHES "/t2$" OR NOT threads EQUAL 2)
-    message(SEND_ERROR "the first row is ${name}, on ${threads} threads")
-  endif()
-  string(FIND "${output}" "simdattn_over_one_thread_p90" at)
-  if(at EQUAL -1)
-    message(SEND_ERROR "no speed-up over one thread in ${output}")
-  endif()
 endif()
 
 # ---- goals: the table and its document; what it runs is not for options to choose

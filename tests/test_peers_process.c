@@ -5,7 +5,6 @@
  * `test_peers_process --fake=MANNER`. */
 #define _POSIX_C_SOURCE 200809L /* setenv */
 
-#include "bench/measure/clock.h"
 #include "bench/peers/channel.h"
 #include "bench/peers/host.h"
 #include "bench/peers/peers.h"
@@ -68,11 +67,12 @@ static int fake(const char *manner)
                 close(files[i]);
         const char *const what = json_string_value(json_object_get(message, "do"));
         json_t *answer = json_object();
-        if (strcmp(what, "open") == 0)
-            json_object_set_new(answer, "picked", json_string("a fake"));
-        if (strcmp(what, "run") == 0) {
+        if (strcmp(what, "open") == 0) { /* before a patience that is short begins */
             printf("about to fail: %s\n\n", manner);
             fflush(stdout);
+            json_object_set_new(answer, "picked", json_string("a fake"));
+        }
+        if (strcmp(what, "run") == 0) {
             if (strcmp(manner, "hangs") == 0)
                 hang();
             if (strcmp(manner, "crashes") == 0)
@@ -90,8 +90,8 @@ static int fake(const char *manner)
 /* ---- this side */
 
 static const char *program;
-/* Of a host that is to be given up, and of one that is not. */
-static const double short_patience_s = 0.5, patience_s = 60;
+/* Of a host that is to be given up, and of one that is not, however busy the machine. */
+static const double short_patience_s = 0.5, patience_s = 600;
 
 static void start(sattn_peer *peer, const char *manner, const char *cap)
 {
@@ -125,9 +125,7 @@ static void test_start(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         sattn_peer peer;
-        const int64_t begin = sattn_now_ns();
-        start(&peer, cases[i].manner, NULL);
-        assert_true((double)(sattn_now_ns() - begin) < 60e9); /* it comes back at all */
+        start(&peer, cases[i].manner, NULL); /* it comes back at all */
         assert_false(peer.is_ready);
         assert_int_equal(peer.pid, 0);
         expect_text(peer.why, cases[i].why);
