@@ -16,9 +16,9 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME conform.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
            -DDATA=${CMAKE_CURRENT_SOURCE_DIR}/data -DWORK=${CMAKE_CURRENT_BINARY_DIR}/conform
            -P ${CMAKE_CURRENT_SOURCE_DIR}/conform_program.cmake)
-  set_tests_properties(conform.program PROPERTIES LABELS library TIMEOUT 600)
+  set_tests_properties(conform.program PROPERTIES LABELS library TIMEOUT ${test_timeout})
   foreach(suite IN ITEMS onnx-attention onnx-flexattention onnx-softmax own-attention)
     add_test(NAME conform.${suite} COMMAND simdattn conform ${CMAKE_CURRENT_SOURCE_DIR}/data/${suite})
-    set_tests_properties(conform.${suite} PROPERTIES LABELS kernels TIMEOUT 600)
+    set_tests_properties(conform.${suite} PROPERTIES LABELS kernels TIMEOUT ${test_timeout})
   endforeach()
 endif()

@@ -101,7 +101,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT SATTN_SANITIZ
   if(QEMU_X86_64)
     foreach(cpu IN ITEMS Nehalem SandyBridge max "max,-fma" "max,-xsave")
       add_test(NAME dispatch.qemu.${cpu} COMMAND ${QEMU_X86_64} -cpu ${cpu} $<TARGET_FILE:test_dispatch>)
-      set_tests_properties(dispatch.qemu.${cpu} PROPERTIES LABELS library TIMEOUT 120)
+      set_tests_properties(dispatch.qemu.${cpu} PROPERTIES LABELS library TIMEOUT ${test_timeout})
     endforeach()
   endif()
 endif()
@@ -121,7 +121,7 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE)
     set_tests_properties(configure.fast_math.${name} PROPERTIES LABELS library
                          PASS_REGULAR_EXPRESSION "IEEE arithmetic")
   endforeach()
-  set_tests_properties(configure PROPERTIES LABELS library TIMEOUT 300)
+  set_tests_properties(configure PROPERTIES LABELS library TIMEOUT ${test_timeout})
 endif()
 
 # ---- what it probes, and what becomes of a failed probe
@@ -130,21 +130,21 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE)
            -DWORK=${CMAKE_CURRENT_BINARY_DIR}/probes -DGENERATOR=${CMAKE_GENERATOR} -DC_COMPILER=${CMAKE_C_COMPILER}
            -DAR=${CMAKE_AR} "-DISAS=$<JOIN:${SATTN_ISAS},|>" -DSLEEF_INCLUDE=${SATTN_SLEEF_INCLUDE_DIR}
            -P ${CMAKE_CURRENT_SOURCE_DIR}/probes.cmake)
-  set_tests_properties(configure.probes PROPERTIES LABELS library TIMEOUT 300)
+  set_tests_properties(configure.probes PROPERTIES LABELS library TIMEOUT ${test_timeout})
 endif()
 
 # ---- CPU flags where they belong (Ninja and Makefiles write the list of commands)
 if(CMAKE_GENERATOR MATCHES "Ninja|Makefiles")
   add_test(NAME commands COMMAND ${CMAKE_COMMAND} -DCOMMANDS=${PROJECT_BINARY_DIR}/compile_commands.json
            -P ${CMAKE_CURRENT_SOURCE_DIR}/commands.cmake)
-  set_tests_properties(commands PROPERTIES LABELS library TIMEOUT 60)
+  set_tests_properties(commands PROPERTIES LABELS library TIMEOUT ${test_timeout})
 endif()
 
 # ---- the page that explains the interface
 set(public_headers ${PROJECT_SOURCE_DIR}/dispatch/simdattn.h ${PROJECT_SOURCE_DIR}/dispatch/simdattn_layers.h)
 add_test(NAME api_docs COMMAND ${CMAKE_COMMAND} "-DHEADERS=$<JOIN:${public_headers},|>"
          -DPAGE=${PROJECT_SOURCE_DIR}/docs/api.md -P ${CMAKE_CURRENT_SOURCE_DIR}/api_docs.cmake)
-set_tests_properties(api_docs PROPERTIES LABELS library TIMEOUT 60)
+set_tests_properties(api_docs PROPERTIES LABELS library TIMEOUT ${test_timeout})
 
 # ---- without optimisation
 if(CMAKE_BUILD_TYPE STREQUAL "Release" AND SATTN_SLEEF AND NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND
@@ -158,7 +158,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release" AND SATTN_SLEEF AND NOT CMAKE_CROSSCOMPIL
            -DWORK=${CMAKE_CURRENT_BINARY_DIR}/unoptimized -DGENERATOR=${CMAKE_GENERATOR}
            -DC_COMPILER=${CMAKE_C_COMPILER} "-DKERNELS=$<JOIN:${names},|>"
            -P ${CMAKE_CURRENT_SOURCE_DIR}/unoptimized.cmake)
-  set_tests_properties(unoptimized PROPERTIES LABELS library TIMEOUT 600)
+  set_tests_properties(unoptimized PROPERTIES LABELS library TIMEOUT ${test_timeout})
 endif()
 
 # ---- the linked programs: on this CPU, on emulated ones, with denormals flushed
@@ -172,7 +172,7 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND NOT SATTN_TEST_LAUNCHER)
   add_test(NAME processes COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<$<BOOL:${SATTN_BENCH}>:${PROJECT_BINARY_DIR}/bench/simdattn>"
            -DTESTS=$<TARGET_FILE_DIR:test_cases> "-DFLUSHING=${flushing}" "-DISAS=$<JOIN:${SATTN_ISAS},|>"
            "-DEMULATOR=$<$<BOOL:${QEMU_X86_64}>:${QEMU_X86_64}>" -P ${CMAKE_CURRENT_SOURCE_DIR}/processes.cmake)
-  set_tests_properties(processes PROPERTIES LABELS library TIMEOUT 300)
+  set_tests_properties(processes PROPERTIES LABELS library TIMEOUT ${test_timeout})
 endif()
 
 # ---- one file and one row make a variant, and its tests see what is wrong with it
@@ -181,7 +181,7 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING AND SATTN_DEFECTS AND NOT SATTN_SANI
            -DWORK=${CMAKE_CURRENT_BINARY_DIR}/variant -DGENERATOR=${CMAKE_GENERATOR}
            -DC_COMPILER=${CMAKE_C_COMPILER} -DCXX_COMPILER=${CMAKE_CXX_COMPILER}
            -P ${CMAKE_CURRENT_SOURCE_DIR}/variant.cmake)
-  set_tests_properties(variant PROPERTIES LABELS library TIMEOUT 900)
+  set_tests_properties(variant PROPERTIES LABELS library TIMEOUT ${test_timeout})
 endif()
 
 # ---- the program
@@ -189,7 +189,7 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
            -DWORK=${CMAKE_CURRENT_BINARY_DIR} -DDATASET=${PROJECT_SOURCE_DIR}/tests/data/minilm
            -P ${CMAKE_CURRENT_SOURCE_DIR}/program.cmake)
-  set_tests_properties(program PROPERTIES LABELS library TIMEOUT 600)
+  set_tests_properties(program PROPERTIES LABELS library TIMEOUT ${test_timeout})
 endif()
 
 # ---- what the program says of a profile, beside `explain`
@@ -197,7 +197,7 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME profile.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
            -DMAKER=$<TARGET_FILE:test_profile_own> -DWORK=${CMAKE_CURRENT_BINARY_DIR}/profile_program
            -P ${CMAKE_CURRENT_SOURCE_DIR}/profile_program.cmake)
-  set_tests_properties(profile.program PROPERTIES LABELS library TIMEOUT 600 SKIP_REGULAR_EXPRESSION "skipped:")
+  set_tests_properties(profile.program PROPERTIES LABELS library TIMEOUT ${test_timeout} SKIP_REGULAR_EXPRESSION "skipped:")
 endif()
 
 # ---- why a call runs what it runs
@@ -207,14 +207,14 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
            -DMAKER=$<TARGET_FILE:test_profile_own> -DWORK=${CMAKE_CURRENT_BINARY_DIR}/explain
            "-DEXAMPLES=$<JOIN:${examples},|>"
            -P ${CMAKE_CURRENT_SOURCE_DIR}/explain.cmake)
-  set_tests_properties(explain.program PROPERTIES LABELS library TIMEOUT 600)
+  set_tests_properties(explain.program PROPERTIES LABELS library TIMEOUT ${test_timeout})
 endif()
 
 # ---- and all of its verbs with two threads
 if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME two_threads.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
            -DWORK=${CMAKE_CURRENT_BINARY_DIR}/two_threads -P ${CMAKE_CURRENT_SOURCE_DIR}/two_threads.cmake)
-  set_tests_properties(two_threads.program PROPERTIES LABELS library TIMEOUT 600 SKIP_REGULAR_EXPRESSION "skipped:")
+  set_tests_properties(two_threads.program PROPERTIES LABELS library TIMEOUT ${test_timeout} SKIP_REGULAR_EXPRESSION "skipped:")
 endif()
 
 # ---- accuracy: the verb by itself, and against the stored baselines of this architecture. Autovec rows
@@ -222,10 +222,10 @@ endif()
 if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
   add_test(NAME tune.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
            -DWORK=${CMAKE_CURRENT_BINARY_DIR}/tune -P ${CMAKE_CURRENT_SOURCE_DIR}/tune.cmake)
-  set_tests_properties(tune.program PROPERTIES LABELS library TIMEOUT 900)
+  set_tests_properties(tune.program PROPERTIES LABELS library TIMEOUT ${test_timeout})
   add_test(NAME check.program COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:simdattn>
            -DWORK=${CMAKE_CURRENT_BINARY_DIR}/check -P ${CMAKE_CURRENT_SOURCE_DIR}/check.cmake)
-  set_tests_properties(check.program PROPERTIES LABELS library TIMEOUT 900)
+  set_tests_properties(check.program PROPERTIES LABELS library TIMEOUT ${test_timeout})
 
   set(names "")
   foreach(op IN ITEMS fused qk softmax av exp tanh)
@@ -257,7 +257,7 @@ if(SATTN_BENCH AND NOT CMAKE_CROSSCOMPILING)
     endif()
     add_test(NAME check.baseline.${name}
              COMMAND simdattn check --kernel ${names} ${less} --baseline ${baseline})
-    set_tests_properties(check.baseline.${name} PROPERTIES LABELS library TIMEOUT 900)
+    set_tests_properties(check.baseline.${name} PROPERTIES LABELS library TIMEOUT ${test_timeout})
   endforeach()
 endif()
 
@@ -270,5 +270,5 @@ if(NOT CMAKE_CROSSCOMPILING AND NOT SATTN_SANITIZE AND CMAKE_NM)
            -DLIBDIR=${CMAKE_INSTALL_LIBDIR} "-DHEADERS=$<JOIN:${public_headers},|>"
            "-DPAGES=${PROJECT_SOURCE_DIR}/README.md|${PROJECT_SOURCE_DIR}/docs/api.md"
            -P ${CMAKE_CURRENT_SOURCE_DIR}/install.cmake)
-  set_tests_properties(install PROPERTIES LABELS library TIMEOUT 120)
+  set_tests_properties(install PROPERTIES LABELS library TIMEOUT ${test_timeout})
 endif()

@@ -35,7 +35,7 @@ else()
   add_test(NAME profile.own COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:test_profile_own>
            -DPROFILES=$<BOOL:${SATTN_PROFILES}> -DWORK=${CMAKE_CURRENT_BINARY_DIR}/profile_own
            -P ${CMAKE_CURRENT_SOURCE_DIR}/profile_own.cmake)
-  set_tests_properties(profile.own PROPERTIES LABELS library TIMEOUT 600 ENVIRONMENT "${test_environment}"
+  set_tests_properties(profile.own PROPERTIES LABELS library TIMEOUT ${test_timeout} ENVIRONMENT "${test_environment}"
                        SKIP_REGULAR_EXPRESSION "skipped:")
   if(SATTN_PROFILES)
     set(file ${CMAKE_CURRENT_BINARY_DIR}/first_call.json)

@@ -28,7 +28,7 @@ function(call name outcome)
   if(NOT expect_MODE)
     set(expect_MODE call)
   endif()
-  execute_process(COMMAND ${clean} ${expect_ENVIRONMENT} ${PROGRAM} ${expect_MODE} TIMEOUT 60
+  execute_process(COMMAND ${clean} ${expect_ENVIRONMENT} ${PROGRAM} ${expect_MODE} TIMEOUT 600
                   OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE code)
   set(got DEFAULT)
   if(NOT code EQUAL 0)

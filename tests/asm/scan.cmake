@@ -14,17 +14,14 @@ elseif(NOT Python3_Interpreter_FOUND)
   set(scan_skip "no Python 3.9 or later")
 endif()
 
-# sattn_scan_test(name COMMAND ... [TIMEOUT seconds] [SKIP reason])
+# sattn_scan_test(name COMMAND ... [SKIP reason])
 function(sattn_scan_test name)
-  cmake_parse_arguments(test "" "TIMEOUT;SKIP" "COMMAND" ${ARGN})
-  if(NOT test_TIMEOUT)
-    set(test_TIMEOUT 120)
-  endif()
+  cmake_parse_arguments(test "" "SKIP" "COMMAND" ${ARGN})
   if(test_SKIP)
     set(test_COMMAND ${CMAKE_COMMAND} -E echo "skipped: ${test_SKIP}")
   endif()
   add_test(NAME scan.${name} COMMAND ${test_COMMAND} COMMAND_EXPAND_LISTS)
-  set_tests_properties(scan.${name} PROPERTIES LABELS library TIMEOUT ${test_TIMEOUT}
+  set_tests_properties(scan.${name} PROPERTIES LABELS library TIMEOUT ${test_timeout}
                        SKIP_RETURN_CODE 77 SKIP_REGULAR_EXPRESSION "^skipped:")
 endfunction()
 
@@ -77,7 +74,7 @@ if(CMAKE_CROSSCOMPILING AND SATTN_BUILD_NEON AND CMAKE_C_COMPILER_ID STREQUAL "G
   if(NOT skip AND NOT SATTN_CLANG)
     set(skip "no clang")
   endif()
-  sattn_scan_test(hot_loops.neon.clang TIMEOUT 600 SKIP "${skip}"
+  sattn_scan_test(hot_loops.neon.clang SKIP "${skip}"
                   COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DGENERATOR=${CMAKE_GENERATOR}
                           -DWORK=${CMAKE_CURRENT_BINARY_DIR}/asm -DC_COMPILER=${SATTN_CLANG}
                           -DTOOLCHAIN=${CMAKE_TOOLCHAIN_FILE} -DPYTHON=${Python3_EXECUTABLE}
