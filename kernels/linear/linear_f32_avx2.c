@@ -46,14 +46,20 @@ SATTN_INLINE void tile(const score_panel *panel, int row, const int n_rows, cons
     score_panel_store(acc, panel, row, n_rows, n_vec);
 }
 
-static void score(const score_panel *panel)
+/* A tile's rows against a group of panels. */
+SATTN_INLINE void group(const score_panel *panels, int row, const int n_rows, const int n_vec)
 {
-    score_panel_all(panel, tile, PANEL_ROWS, PANEL_LANES);
+    score_panel_each(panels, tile, row, n_rows, n_vec, PANEL_LANES);
+}
+
+static void score(const score_panel *panels)
+{
+    score_panel_rows(panels, group, PANEL_ROWS, 2);
 }
 
 void sattn_linear_f32_avx2(const sattn_linear_args *args)
 {
     static const linear_prefill_ops ops = {
-        .width = PANEL_WIDTH, .pack = score_panel_pack_f32x8, .score = score};
+        .width = PANEL_KEYS, .pack = score_panel_pack_f32x8, .score = score};
     linear_prefill(args, &ops);
 }

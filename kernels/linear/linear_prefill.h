@@ -6,7 +6,7 @@
  *       transpose W into panels of two vectors of outputs, [n_in][width]; packed, it is there
  *       for each strip of rows
  *           copy X
- *           for each register tile's outputs, in tiles of rows x vectors of outputs
+ *           for each group of panels, in register tiles of rows x vectors of outputs
  *               Y = X W^T + b, or Y += X W^T + b
  *
  * Its tiles are those of qk, but for what they do before they store their sums, and for panels that
@@ -21,7 +21,7 @@
 #include "kernels/vec/score_panel.h"
 
 typedef struct linear_prefill_ops {
-    int width; /* most outputs of a register tile, those of one or more panels */
+    int width; /* most outputs that `score` takes, those of one or more panels */
     /* panel[x][o] = w[o][x], as that of qk_prefill_ops */
     void (*pack)(float *panels, const float *w, int64_t w_stride, int n_outputs, int64_t n_in);
     /* s[r][j + ..] = q[r] . k, and what `bias` and `adds` of the panel say */

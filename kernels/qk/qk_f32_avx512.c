@@ -10,8 +10,8 @@ sattn_qk_fn sattn_qk_f32_avx512;
 
 void sattn_qk_f32_avx512(const sattn_qk_args *args)
 {
-    static const qk_prefill_ops ops = {.width = PANEL_KEYS,
-                                       .pack = score_panel_pack_f32x16,
+    _Static_assert((int)QK_GROUP_KEYS <= (int)PANEL_KEYS, "a register tile takes a group's keys");
+    static const qk_prefill_ops ops = {.pack = score_panel_pack_f32x16,
                                        .score = score_panel_f32x16,
                                        .cap = vec_softcap};
     qk_prefill(args, &ops);

@@ -10,8 +10,7 @@ sattn_qk_fn sattn_qk_f32_neon;
 
 void sattn_qk_f32_neon(const sattn_qk_args *args)
 {
-    static const qk_prefill_ops ops = {.width = PANEL_WIDTH,
-                                       .pack = score_panel_pack_f32x4,
+    static const qk_prefill_ops ops = {.pack = score_panel_pack_f32x4,
                                        .score = score_panel_f32x4,
                                        .cap = vec_softcap};
     qk_prefill(args, &ops);

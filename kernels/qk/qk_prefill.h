@@ -7,8 +7,8 @@
  *           transpose K into panels of two vectors of keys, [d][width]
  *           for each strip of rows
  *               the first time: Q = scale * Q
- *               for each register tile's keys: S = Q K^T, in tiles of rows x vectors of keys
- *                   softcap the scores that were just stored
+ *               S = Q K^T, in register tiles of rows x vectors of keys
+ *               softcap the scores that were just stored
  *
  * K is packed once for a block. A group's panels (vec/score_panel.h) always lie in the same place,
  * which stays in the first cache (up to some 128 features) while the block passes over it; the
@@ -27,11 +27,10 @@ enum {
 };
 
 typedef struct qk_prefill_ops {
-    int width; /* most keys of a register tile, those of one or more panels; divides a group */
     /* panel[x][j] = k[j][x] for n_keys keys, panel by panel; behind them, as far as a tile reads, 0
      * or the last key again */
     void (*pack)(float *panels, const float *k, int64_t k_stride, int n_keys, int64_t d);
-    /* s[r][j + ..] = q[r] . k, of at most `width` keys */
+    /* s[r][j + ..] = q[r] . k, of at most a group of keys */
     void (*score)(const score_panel *panel);
     /* s[0 .. n) = softcap * tanh(s / softcap) */
     void (*cap)(float *s, int64_t n, float softcap);
@@ -43,18 +42,13 @@ static inline int qk_group_keys(const sattn_qk_args *a, int64_t j)
     return a->j1 - j < QK_GROUP_KEYS ? (int)(a->j1 - j) : QK_GROUP_KEYS;
 }
 
-/* One strip against the n_keys keys from j on that lie in `panels`. */
+/* One strip against a group of keys. */
 static inline void qk_prefill_strip(const sattn_qk_args *a, const qk_prefill_ops *ops,
-                                    score_panel *panel, const float *panels, int64_t j, int n_keys)
+                                    const score_panel *panel)
 {
-    for (int i = 0; i < n_keys; i += ops->width) {
-        panel->k = panels + i * a->d;
-        panel->j = j + i;
-        panel->n_keys = n_keys - i < ops->width ? n_keys - i : ops->width;
-        ops->score(panel);
-        for (int r = 0; a->softcap != 0.0f && r < panel->n_rows; ++r)
-            ops->cap(panel->s[r] + panel->j, panel->n_keys, a->softcap);
-    }
+    ops->score(panel);
+    for (int r = 0; a->softcap != 0.0f && r < panel->n_rows; ++r)
+        ops->cap(panel->s[r] + panel->j, panel->n_keys, a->softcap);
 }
 
 /* The strips of a block against all keys. */
@@ -78,16 +72,19 @@ static inline void qk_prefill_block(const sattn_qk_args *a, const qk_prefill_ops
             float *const q = block_q + i * QK_STRIP_ROWS * q_pitch;
             const bool is_last = i + 1 == n_strips;
             const int n_next_q = j == a->j0 && !is_last ? strip[1].n_rows : 0;
-            score_panel panel = {.q = q,
-                                 .q_pitch = q_pitch,
-                                 .s = strip->s,
-                                 .d = a->d,
-                                 .n_rows = strip->n_rows,
-                                 .ahead = is_last ? next_k : strip[1].q,
-                                 .n_ahead = is_last ? n_next : n_next_q};
+            const score_panel panel = {.q = q,
+                                       .q_pitch = q_pitch,
+                                       .k = panels,
+                                       .s = strip->s,
+                                       .j = j,
+                                       .d = a->d,
+                                       .n_rows = strip->n_rows,
+                                       .n_keys = n_keys,
+                                       .ahead = is_last ? next_k : strip[1].q,
+                                       .n_ahead = is_last ? n_next : n_next_q};
             if (j == a->j0)
                 score_panel_scale(q, q_pitch, strip->q, strip->n_rows, a->d, a->scale);
-            qk_prefill_strip(a, ops, &panel, panels, j, n_keys);
+            qk_prefill_strip(a, ops, &panel);
         }
     }
 }

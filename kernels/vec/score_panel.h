@@ -25,8 +25,8 @@ typedef struct score_panel {
     int64_t j;       /* first key of the first panel */
     int64_t d;
     int n_rows;
-    int n_keys; /* at most as many as a tile takes */
-    /* rows of d floats that will be read next: AVX-512 prefetches them beside q's */
+    int n_keys; /* of all panels */
+    /* rows of d floats that will be read next, which x86's tiles prefetch */
     const float *const *ahead;
     int n_ahead; /* or 0 */
     /* of linear */
@@ -37,8 +37,8 @@ typedef struct score_panel {
 /* The register tile of n_rows rows from `row` on and of n_vec vectors of keys. */
 typedef void score_panel_tile_fn(const score_panel *panel, int row, int n_rows, int n_vec);
 
-/* All rows of a panel, in tiles of at most `most` rows, 6 or 8. They are dealt evenly, so that no
- * tile has too few chains to hide their latency. */
+/* All rows, in tiles of at most `most` rows, 6 or 8. They are dealt evenly, so that no tile has too
+ * few chains to hide their latency. */
 SATTN_INLINE void score_panel_rows(const score_panel *panel, score_panel_tile_fn *tile,
                                    const int most, const int n_vec)
 {
@@ -77,14 +77,23 @@ SATTN_INLINE void score_panel_rows(const score_panel *panel, score_panel_tile_fn
     }
 }
 
-/* The same for panels of one or two vectors of `lanes` keys. */
-SATTN_INLINE void score_panel_all(const score_panel *panel, score_panel_tile_fn *tile,
-                                  const int most, const int lanes)
+/* The rows of a tile against one panel, of n_vec = 2 vectors of keys, after the other. So few rows
+ * and the panels of a group lie in the first cache, and the lines of a row of S are written one
+ * after the other. */
+SATTN_INLINE void score_panel_each(const score_panel *panels, score_panel_tile_fn *tile, int row,
+                                   const int n_rows, const int n_vec, const int lanes)
 {
-    if (panel->n_keys > lanes)
-        score_panel_rows(panel, tile, most, 2);
-    else
-        score_panel_rows(panel, tile, most, 1);
+    const int width = n_vec * lanes;
+    score_panel panel = *panels;
+    for (int i = 0; i < panels->n_keys; i += width) {
+        panel.k = panels->k + i * panels->d;
+        panel.j = panels->j + i;
+        panel.n_keys = panels->n_keys - i < width ? panels->n_keys - i : width;
+        if (panel.n_keys > lanes)
+            tile(&panel, row, n_rows, n_vec);
+        else
+            tile(&panel, row, n_rows, 1);
+    }
 }
 
 /* Lane j of row x of `to` is k[j][x], for the n keys of one vector, 0 behind them, and for

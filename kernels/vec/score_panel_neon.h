@@ -4,7 +4,8 @@
  *
  * Tile     8 rows x 2 vectors of 4 keys: 16 accumulators, which hide the latency of four
  *          multiply-adds a cycle. Four features of a row of Q are one vector, used by lane (fmla by
- *          element), so nothing is broadcast: 26 of 32 registers.
+ *          element), so nothing is broadcast: 26 of 32 registers. The keys of a group meet eight
+ *          rows before the next eight.
  * Tails    a rest of up to 4 keys takes one vector, the last vector is stored lane by lane if need
  *          be; rows are dealt evenly to tiles of at most 8. */
 #ifndef SATTN_KERNELS_VEC_SCORE_PANEL_NEON_H
@@ -18,7 +19,8 @@
 enum {
     PANEL_LANES = 4,
     PANEL_WIDTH = 2 * PANEL_LANES,
-    PANEL_ROWS = 8, /* of a register tile */
+    PANEL_KEYS = 8 * PANEL_WIDTH, /* of a group */
+    PANEL_ROWS = 8,               /* of a register tile */
 };
 
 static inline void score_panel_pack_f32x4(float *panels, const float *k, int64_t k_stride,
@@ -111,9 +113,16 @@ SATTN_INLINE void score_panel_tile(const score_panel *panel, int row, const int 
     score_panel_store(acc, panel, row, n_rows, n_vec);
 }
 
-static inline void score_panel_f32x4(const score_panel *panel)
+/* A tile's rows against a group of panels. */
+SATTN_INLINE void score_panel_group(const score_panel *panels, int row, const int n_rows,
+                                    const int n_vec)
 {
-    score_panel_all(panel, score_panel_tile, PANEL_ROWS, PANEL_LANES);
+    score_panel_each(panels, score_panel_tile, row, n_rows, n_vec, PANEL_LANES);
+}
+
+static inline void score_panel_f32x4(const score_panel *panels)
+{
+    score_panel_rows(panels, score_panel_group, PANEL_ROWS, 2);
 }
 
 #endif

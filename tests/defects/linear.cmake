@@ -61,7 +61,7 @@ sattn_defect(packed_outputs_counted_from_zero ${panels} GROUP ranges
   FROM [[return a->packed + first * a->n_in;]] TO [[return a->packed + (first - a->o0) * a->n_in;]])
 sattn_defect(rows_of_the_strip_before ${panels} GROUP chunks
   FROM [[if (!single || first == a->o0) {]] TO [[if (i == a->i0 || first == a->o0) {]])
-sattn_defect(first_panel_of_the_chunk_only ${panels} GROUP tiles
+sattn_defect(first_panel_of_the_chunk_only ${panels} GROUP chunks
   FROM [[panel.k = panels + o * a->n_in;]] TO [[panel.k = panels;]])
 sattn_defect(outputs_counted_from_zero ${panels} GROUP ranges
   FROM [[panel.j = first + o;]] TO [[panel.j = first - a->o0 + o;]])

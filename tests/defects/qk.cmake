@@ -56,7 +56,16 @@ sattn_defect(last_feature_dropped ${panel} GROUP features
             to[x] = scale]])
 sattn_defect(rest_of_keys_in_one_vector KERNELS sattn_qk_f32_avx2 sattn_qk_f32_neon
   FILE kernels/vec/score_panel.h GROUP keys
-  FROM [[if (panel->n_keys > lanes)]] TO [[if (panel->n_keys > lanes + 1)]])
+  FROM [[if (panel.n_keys > lanes)]] TO [[if (panel.n_keys > lanes + 1)]])
+sattn_defect(second_panel_of_a_group_is_the_first KERNELS sattn_qk_f32_avx2 sattn_qk_f32_neon
+  FILE kernels/vec/score_panel.h GROUP tiles
+  FROM [[panels->k + i * panels->d;]] TO [[panels->k;]])
+sattn_defect(panels_of_a_group_stored_over_each_other KERNELS sattn_qk_f32_avx2 sattn_qk_f32_neon
+  FILE kernels/vec/score_panel.h GROUP tiles
+  FROM [[panels->j + i;]] TO [[panels->j;]])
+sattn_defect(rest_of_keys_of_a_group_dropped KERNELS sattn_qk_f32_avx2 sattn_qk_f32_neon
+  FILE kernels/vec/score_panel.h GROUP keys
+  FROM [[i < panels->n_keys; i += width]] TO [[i == 0 || i + lanes < panels->n_keys; i += width]])
 sattn_defect(second_panel_packed_into_the_first KERNELS sattn_qk_f32_avx2 sattn_qk_f32_avx512
   FILE kernels/vec/score_panel.h GROUP keys
   FROM [[(j - j % width) * d + j % width;]] TO [[j % width;]])
@@ -200,8 +209,7 @@ sattn_defect(tail_of_features_dropped ${tile} GROUP features
   TO [[if (x < d && d == 1)
         score_panel_tile_step(acc, q, x, k, n_rows, n_vec);]])
 sattn_defect(one_score_too_many_written ${tile} GROUP keys
-  FROM [[vec_tail_m8(panel->n_keys - (n_vec - 1) * PANEL_LANES);]]
-  TO [[vec_tail_m8(panel->n_keys + 1 - (n_vec - 1) * PANEL_LANES);]])
+  FROM [[vec_tail_m8(n_last);]] TO [[vec_tail_m8(n_last + 1);]])
 sattn_defect(second_vector_takes_keys_of_the_first ${tile} GROUP keys
   FROM [[acc[r][1] = _mm256_fmadd_ps(q_all, k1, acc[r][1]);]]
   TO [[acc[r][1] = _mm256_fmadd_ps(q_all, k0, acc[r][1]);]])
