@@ -94,29 +94,32 @@ static inline void fused_strip_mask(fused_strip *s, const sattn_fused_args *a)
     }
 }
 
-/* Rows first .. first + n_lanes - 1 of the flattened list. */
+/* Rows first .. first + n_lanes - 1 of the flattened list: all heads of a query, then the next
+ * query's. */
 static inline void fused_strip_fill(fused_strip *s, const sattn_fused_args *a, int64_t first,
                                     int n_lanes)
 {
     const int64_t rest = fused_row_count(a) - first;
-    const int64_t first_query = a->i0 + first / a->n_group;
+    const int64_t last_head = a->n_group - 1;
     int64_t g = first % a->n_group;
     int step = 0;
-    s->first_query = first_query;
+    s->first_query = a->i0 + first / a->n_group;
     s->n_lanes = n_lanes;
     s->n_rows = rest < n_lanes ? (int)rest : n_lanes;
+    const float *q = a->q + g * a->q_group_stride + s->first_query * a->q_stride;
+    float *o = a->o + g * a->o_group_stride + s->first_query * a->o_stride;
     for (int r = 0; r < n_lanes; ++r) {
         s->step[r] = step;
         s->head[r] = g;
-        if (r + 1 < s->n_rows && ++g == a->n_group) {
-            g = 0;
-            ++step;
-        }
-    }
-    for (int r = 0; r < n_lanes; ++r) {
-        const int64_t i = first_query + s->step[r];
-        s->q[r] = a->q + s->head[r] * a->q_group_stride + i * a->q_stride;
-        s->o[r] = a->o + s->head[r] * a->o_group_stride + i * a->o_stride;
+        s->q[r] = q;
+        s->o[r] = o;
+        if (r + 1 >= s->n_rows)
+            continue;
+        const bool is_last = g == last_head;
+        q += is_last ? a->q_stride - last_head * a->q_group_stride : a->q_group_stride;
+        o += is_last ? a->o_stride - last_head * a->o_group_stride : a->o_group_stride;
+        g = is_last ? 0 : g + 1;
+        step += is_last;
     }
     fused_strip_limit(s, a);
     if (a->visible.alibi_slopes)

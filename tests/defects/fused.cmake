@@ -11,11 +11,11 @@ set(strip KERNELS ${every} FILE kernels/fused/fused_strip.h)
 set(lanes KERNELS ${prefill} ${decode} FILE kernels/fused/fused_strip.h)
 
 sattn_defect(wrong_head_of_group ${strip} GROUP groups
-  FROM [[a->q + s->head[r] * a->q_group_stride]]
-  TO [[a->q + (s->head[r] > 0 ? s->head[r] - 1 : 0) * a->q_group_stride]])
+  FROM [[last_head * a->q_group_stride : a->q_group_stride;]]
+  TO [[last_head * a->q_group_stride : a->q_group_stride * (g > 0);]])
 sattn_defect(output_row_stride_ignored ${strip} GROUP layouts
-  FROM [[s->head[r] * a->o_group_stride + i * a->o_stride]]
-  TO [[s->head[r] * a->o_group_stride + i * a->d_v]])
+  FROM [[a->o_stride - last_head * a->o_group_stride]]
+  TO [[a->d_v - last_head * a->o_group_stride]])
 sattn_defect(head_of_next_strip ${strip} GROUP groups
   FROM [[int64_t g = first % a->n_group;]]
   TO [[int64_t g = 0;]])
