@@ -6,6 +6,11 @@
 
 #include "kernels/softmax/softmax_row.h"
 
+/* Lines of P are fetched by so many bytes before they are stored to. Else stores wait in the store
+ * buffer for lines of the second-level cache, and loads of S wait for those among them whose
+ * addresses have the same 12 lowest bits. */
+enum { SOFTMAX_AHEAD = 2048 };
+
 /* One step each of up to three rows of n keys, all of them visible; a NULL: none. */
 typedef struct softmax_turn {
     int64_t n;         /* at least the lanes of a vector */

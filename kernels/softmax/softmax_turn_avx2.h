@@ -8,8 +8,7 @@
 #define SATTN_KERNELS_SOFTMAX_TURN_AVX2_H
 
 #include "kernels/softmax/softmax_rows_avx2.h"
-
-enum { TURN_VECS = 2 }; /* vectors per pass of the loop */
+#include "kernels/vec/fetch.h"
 
 /* The vectors of a turn that outlive a pass of its loop. */
 typedef struct turn_sums {
@@ -17,13 +16,16 @@ typedef struct turn_sums {
     __m256 sum, part; /* weights of all key blocks, and of one */
 } turn_sums;
 
-/* The steps of `count` vectors, at most TURN_VECS, from column j on. */
+/* The steps of `count` vectors, at most VEC_EACH, from column j on. */
 SATTN_INLINE void turn_vectors(const softmax_turn *t, turn_sums *sums, int64_t j, __m256 base,
                                __m256 factor, const bool has_next, const bool has_own,
                                const bool has_done, const int count)
 {
-    __m256 p[TURN_VECS];
+    __m256 p[VEC_EACH];
     if (has_own) {
+        SATTN_UNROLL(2)
+        for (int u = 0; u < count; u += 2) /* two to a line */
+            vec_fetch(t->p + j + u * LANES, SOFTMAX_AHEAD);
         SATTN_UNROLL(4)
         for (int u = 0; u < count; ++u)
             p[u] = _mm256_sub_ps(_mm256_loadu_ps(t->s + j + u * LANES), base);
@@ -78,8 +80,8 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
         const int64_t stop = j + SATTN_KEY_BLOCK < whole ? j + SATTN_KEY_BLOCK : whole;
         next_block(&sums);
         SATTN_NO_UNROLL
-        for (; j + TURN_VECS * LANES <= stop; j += TURN_VECS * LANES)
-            turn_vectors(&t, &sums, j, base, factor, has_next, has_own, has_done, TURN_VECS);
+        for (; j + VEC_EACH * LANES <= stop; j += VEC_EACH * LANES)
+            turn_vectors(&t, &sums, j, base, factor, has_next, has_own, has_done, VEC_EACH);
         SATTN_NO_UNROLL
         for (; j < stop; j += LANES)
             turn_vectors(&t, &sums, j, base, factor, has_next, has_own, has_done, 1);

@@ -8,6 +8,7 @@
 #define SATTN_KERNELS_SOFTMAX_TURN_AVX512_H
 
 #include "kernels/softmax/softmax_rows_avx512.h"
+#include "kernels/vec/fetch.h"
 
 /* The vectors of a turn that outlive a pass of its loop. */
 typedef struct turn_sums {
@@ -23,8 +24,10 @@ SATTN_INLINE void turn_vectors(const softmax_turn *t, turn_sums *sums, int64_t j
     __m512 p[VEC_EACH];
     if (has_own) {
         SATTN_UNROLL(4)
-        for (int u = 0; u < count; ++u)
+        for (int u = 0; u < count; ++u) {
+            vec_fetch(t->p + j + u * LANES, SOFTMAX_AHEAD);
             p[u] = _mm512_sub_ps(_mm512_loadu_ps(t->s + j + u * LANES), base);
+        }
         vec_exp_each_f32x16(p, count);
     }
     if (has_next) {

@@ -8,6 +8,7 @@
 #define SATTN_KERNELS_SOFTMAX_TURN_NEON_H
 
 #include "kernels/softmax/softmax_rows_neon.h"
+#include "kernels/vec/fetch.h"
 
 enum { TURN_VECS = 2 }; /* of each row in a pass; the exponentials of more need more registers */
 
@@ -24,6 +25,7 @@ SATTN_INLINE void turn_vectors(const softmax_turn *t, turn_sums *sums, int64_t j
 {
     float32x4_t p[TURN_VECS];
     if (has_own) {
+        vec_fetch(t->p + j, SOFTMAX_AHEAD);
         SATTN_UNROLL(2)
         for (int u = 0; u < count; ++u)
             p[u] = vec_exp_f32x4(vsubq_f32(vld1q_f32(t->s + j + u * LANES), base));

@@ -89,19 +89,23 @@ sattn_defect(rest_of_rows_taken_as_a_whole ${whole} GROUP rows
   FROM [[const int64_t end = a->i1 - (a->i1 - a->i0) % ops->flat_rows;]]
   TO [[const int64_t end = a->i1;]])
 sattn_defect(weights_of_a_turn_not_divided ${whole} GROUP rows
-  FROM [[turn.factor = 1.0f / turn.sum;]] TO [[turn.factor = 1.0f;]])
+  FROM [[turn.factor = turn.done ? 1.0f / done->sum : 1.0f;]] TO [[turn.factor = 1.0f;]])
 sattn_defect(statistics_of_the_next_row ${whole} GROUP rows
-  FROM [[const int64_t own_stat = stat;]] TO [[const int64_t own_stat = stat + 1;]])
+  FROM [[const int64_t stat = g * a->stat_group_stride + i;]]
+  TO [[const int64_t stat = g * a->stat_group_stride + i + 1;]])
 sattn_defect(all_minus_infinity_in_a_turn_as_no_key ${whole} GROUP all-infinite
-  FROM [[turn.sum == 0.0f ? 1.0f : turn.sum;]] TO [[turn.sum;]])
+  FROM [[own->sum == 0.0f ? 1.0f : own->sum;]] TO [[own->sum;]])
 sattn_defect(rows_of_the_first_head ${whole} GROUP groups
-  FROM [[turn.next = a->s + g * a->s_group_stride + i * a->s_stride;]]
-  TO [[turn.next = a->s + i * a->s_stride;]])
+  FROM [[.s = a->s + g * a->s_group_stride + i * a->s_stride,]]
+  TO [[.s = a->s + i * a->s_stride,]])
 sattn_defect(head_without_its_first_rows ${whole} GROUP groups
-  FROM [[                i = i_first;
-                ++g;]]
-  TO [[                i = i_first + 1;
-                ++g;]])
+  FROM [[walk->i = walk->i0;]] TO [[walk->i = walk->i0 + walk->step;]])
+sattn_defect(maximum_of_the_next_row ${whole} GROUP rows
+  FROM [[turn.base = softmax_base(own->max);]] TO [[turn.base = softmax_base(turn.max);]])
+sattn_defect(sum_of_a_later_row ${whole} GROUP rows
+  FROM [[turn.done ? 1.0f / done->sum : 1.0f;]] TO [[turn.done ? 1.0f / turn.sum : 1.0f;]])
+sattn_defect(last_rows_not_divided ${whole} GROUP rows
+  FROM [[r < n_rows + 2 * lag && n_rows > 0;]] TO [[r < n_rows + lag && n_rows > 0;]])
 
 # ---- scalar
 set(plain KERNELS ${scalar} FILE kernels/softmax/softmax_plain.h)
