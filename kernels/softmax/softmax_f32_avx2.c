@@ -2,12 +2,23 @@
  *
  * softmax_f32_avx2.c: softmax by rows in AVX2; the method is in softmax_rows.h.
  *
- * Flat     8 rows of n columns are n whole vectors. A vector in which a row ends takes maximum and
- *          factor of the next row behind it. Maxima and sums go by rows, for all 8 at once, and end
+ * Flat     8 rows of n columns are n whole vectors. A table tells the row of each lane, whose
+ *          maximum and factor it takes. Maxima and sums go by rows, for all 8 at once, and end
  *          in one transposed reduction. */
 #include "kernels/softmax/softmax_turn_avx2.h"
 
 sattn_softmax_fn sattn_softmax_f32_avx2;
+
+enum { FLAT_COLUMNS = 208 }; /* of a run, at most; more do better in turns */
+
+/* Scratch of runs. */
+typedef struct flat_memory {
+    float base[ROWS], factor[ROWS];
+    float tile[ROWS * LANES];                     /* sums of a block of keys */
+    uint32_t row_of[ROWS * FLAT_COLUMNS + LANES]; /* of each element */
+} flat_memory;
+
+_Static_assert(sizeof(flat_memory) <= 16 * SATTN_TILE_KEYS_MAX * sizeof(float), "see contract.h");
 
 /* Lane i of the result is the largest lane of rows[i]. */
 SATTN_INLINE __m256 max_of_rows(const __m256 rows[8])
@@ -26,10 +37,21 @@ SATTN_INLINE __m256 max_of_rows(const __m256 rows[8])
                          _mm256_shuffle_ps(pair[0], pair[1], 0xdd));
 }
 
-/* The first n lanes of one vector and the others of another. */
-SATTN_INLINE __m256 up_to(__m256 first, __m256 second, int64_t n)
+/* Which row's value each element of a run of n columns takes. What a row's last vector has too much
+ * is the next one's. */
+SATTN_INLINE void flat_rows(uint32_t *row_of, int64_t n)
 {
-    return _mm256_blendv_ps(second, first, _mm256_castsi256_ps(vec_tail_m8(n)));
+    for (int r = 0; r < ROWS; ++r, row_of += n) {
+        for (int64_t j = 0; j < n; j += LANES)
+            _mm256_storeu_si256((__m256i *)(void *)(row_of + j), _mm256_set1_epi32(r));
+    }
+}
+
+/* Of a value for each row, those of the rows that lanes from `row_of` on belong to. */
+SATTN_INLINE __m256 of_row(const float *of, const uint32_t *row_of)
+{
+    return _mm256_permutevar8x32_ps(_mm256_load_ps(of),
+                                    _mm256_load_si256((const __m256i *)(const void *)row_of));
 }
 
 /* The maxima of 8 rows of n scores, back to back. A row ends in a vector that overlaps the one
@@ -50,25 +72,55 @@ SATTN_INLINE __m256 flat_maxima(const float *s, int64_t n)
     return max_of_rows(top);
 }
 
-/* The weights of 8 rows relative to base[row]. A vector in which a row ends takes the base of the
- * next behind it. The lines that follow are fetched, for the rows that may come next. */
-SATTN_INLINE void flat_weigh(const float *s, float *p, int64_t n, const float *base)
+/* The weights, and the quotients of the run before, of `count` vectors, at most VEC_EACH, from
+ * element `at` on. */
+SATTN_INLINE void flat_vectors(const softmax_flat *t, const flat_memory *m, int64_t at,
+                               const bool has_own, const bool has_done, const int count)
 {
-    const uintptr_t ahead = (uintptr_t)n * ROWS * sizeof(float);
-    int64_t at = 0;
-    for (int r = 0; r < ROWS; ++r) {
-        const int64_t end = (r + 1) * n;
-        const __m256 own = _mm256_set1_ps(base[r]);
-        while (at < end) {
-            __m256 both = own;
-            if (at + LANES > end)
-                both = up_to(own, _mm256_set1_ps(base[r + 1]), end - at);
-            _mm_prefetch((const char *)((uintptr_t)(s + at) + ahead), _MM_HINT_T0);
-            _mm_prefetch((const char *)((uintptr_t)(p + at) + ahead), _MM_HINT_T0);
-            _mm256_storeu_ps(p + at, vec_exp_f32x8(_mm256_sub_ps(_mm256_loadu_ps(s + at), both)));
-            at += LANES;
+    const float *const ahead = t->next ? t->next : t->s; /* what is read after these */
+    __m256 weight[VEC_EACH];
+    SATTN_KEEP_ORDER(); /* there are not registers for what loops could keep */
+    if (has_own) {
+        SATTN_UNROLL(2)
+        for (int u = 0; u < count; u += 2) { /* two to a line */
+            vec_fetch(t->p + at + u * LANES, SOFTMAX_AHEAD);
+            vec_fetch(ahead + at + u * LANES, 0);
+        }
+        SATTN_UNROLL(4)
+        for (int u = 0; u < count; ++u)
+            weight[u] = _mm256_sub_ps(_mm256_loadu_ps(t->s + at + u * LANES),
+                                      of_row(m->base, m->row_of + at + u * LANES));
+        vec_exp_each_f32x8(weight, count);
+        SATTN_KEEP_ORDER();
+    }
+    if (has_done) {
+        SATTN_UNROLL(4)
+        for (int u = 0; u < count; ++u) {
+            float *const done = t->done + at + u * LANES;
+            _mm256_storeu_ps(done, _mm256_mul_ps(_mm256_loadu_ps(done),
+                                                 of_row(m->factor, m->row_of + at + u * LANES)));
         }
     }
+    if (has_own) {
+        SATTN_UNROLL(4)
+        for (int u = 0; u < count; ++u)
+            _mm256_storeu_ps(t->p + at + u * LANES, weight[u]);
+    }
+}
+
+/* The weights of a run, and the quotients of the one before. */
+SATTN_INLINE void flat_weigh(const softmax_flat *of, const flat_memory *m, const bool has_own,
+                             const bool has_done)
+{
+    const softmax_flat t = *of; /* of its own, to stay in registers */
+    const int64_t end = t.n * ROWS;
+    int64_t at = 0;
+    SATTN_NO_UNROLL
+    for (; at + VEC_EACH * LANES <= end; at += VEC_EACH * LANES)
+        flat_vectors(&t, m, at, has_own, has_done, VEC_EACH);
+    SATTN_NO_UNROLL
+    for (; at < end; at += LANES)
+        flat_vectors(&t, m, at, has_own, has_done, 1);
 }
 
 /* part[r] += the n_lanes lanes of row r at p + r * n. */
@@ -97,6 +149,8 @@ SATTN_INLINE __m256 flat_sums(const float *p, int64_t n, float *tile)
         if (j < stop)
             flat_add(part, p + j, n, stop - j);
         j = stop;
+        if (is_first && j == n)
+            return vec_hsum_rows_f32x8(part); /* one block: nothing has to wait in the tile */
         SATTN_UNROLL(8)
         for (int r = 0; r < ROWS; ++r) {
             const __m256 sum = is_first ? _mm256_setzero_ps() : _mm256_load_ps(tile + r * LANES);
@@ -109,44 +163,42 @@ SATTN_INLINE __m256 flat_sums(const float *p, int64_t n, float *tile)
     return vec_hsum_rows_f32x8(part);
 }
 
-/* The weights of 8 rows times factor[row]. */
-SATTN_INLINE void flat_scale(float *p, int64_t n, const float *factor)
+SATTN_INLINE void flat_open(const softmax_flat *t, flat_memory *m)
 {
-    int64_t at = 0;
-    for (int r = 0; r < ROWS; ++r) {
-        const int64_t end = (r + 1) * n;
-        const __m256 own = _mm256_set1_ps(factor[r]);
-        while (at < end) {
-            __m256 both = own;
-            if (at + LANES > end)
-                both = up_to(own, _mm256_set1_ps(factor[r + 1]), end - at);
-            _mm256_storeu_ps(p + at, _mm256_mul_ps(_mm256_loadu_ps(p + at), both));
-            at += LANES;
-        }
+    const __m256 max = flat_maxima(t->next, t->n);
+    const __m256 known = _mm256_cmp_ps(max, _mm256_set1_ps(-INFINITY), _CMP_NEQ_UQ);
+    _mm256_store_ps(m->base, _mm256_and_ps(known, max)); /* as softmax_base */
+    if (t->row_max)
+        _mm256_storeu_ps(t->row_max, _mm256_add_ps(max, _mm256_setzero_ps()));
+}
+
+SATTN_INLINE void flat_close(const softmax_flat *t, flat_memory *m)
+{
+    const __m256 one = _mm256_set1_ps(1.0f);
+    const __m256 sum = flat_sums(t->p, t->n, m->tile);
+    _mm256_store_ps(m->factor, _mm256_div_ps(one, sum));
+    if (t->row_sum) {
+        const __m256 is_zero = _mm256_cmp_ps(sum, _mm256_setzero_ps(), _CMP_EQ_OQ);
+        _mm256_storeu_ps(t->row_sum, _mm256_blendv_ps(sum, one, is_zero));
     }
 }
 
 /* NaN and infinities need no care here: every weight is seen, and a multiple of 1 / NaN, or 0 / 0.
- */
-static void flat(const float *s, float *p, int64_t n, float *row_max, float *row_sum,
-                 float *scratch)
+ * Sums load what has been stored last but one: their loads, which lie across two stores each, wait
+ * until those have left the store buffer. */
+SATTN_NOINLINE void flat(const softmax_flat *t)
 {
-    float *const values = scratch; /* [ROWS] base, then factor */
-    float *const tile = scratch + LANES;
-    const __m256 zero = _mm256_setzero_ps();
-    const __m256 max = flat_maxima(s, n);
-    const __m256 known = _mm256_cmp_ps(max, _mm256_set1_ps(-INFINITY), _CMP_NEQ_UQ);
-    _mm256_store_ps(values, _mm256_and_ps(known, max)); /* as softmax_base */
-    flat_weigh(s, p, n, values);
-    const __m256 sum = flat_sums(p, n, tile);
-    _mm256_store_ps(values, _mm256_div_ps(_mm256_set1_ps(1.0f), sum));
-    flat_scale(p, n, values);
-    if (row_max)
-        _mm256_storeu_ps(row_max, _mm256_add_ps(max, zero));
-    if (row_sum) {
-        const __m256 is_zero = _mm256_cmp_ps(sum, zero, _CMP_EQ_OQ);
-        _mm256_storeu_ps(row_sum, _mm256_blendv_ps(sum, _mm256_set1_ps(1.0f), is_zero));
-    }
+    flat_memory *const m = t->scratch;
+    if (t->p)
+        t->done ? flat_weigh(t, m, true, true) : flat_weigh(t, m, true, false);
+    else if (t->done)
+        flat_weigh(t, m, false, true);
+    else
+        flat_rows(m->row_of, t->n);
+    if (t->next)
+        flat_open(t, m);
+    if (t->p)
+        flat_close(t, m);
 }
 
 SATTN_NOINLINE void with_alibi(const sattn_softmax_args *args)
@@ -167,6 +219,7 @@ void sattn_softmax_f32_avx2(const sattn_softmax_args *args)
                                     .scale = scale,
                                     .flat = flat,
                                     .flat_rows = ROWS,
+                                    .flat_columns = FLAT_COLUMNS,
                                     .turn = turn};
     if (args->visible.alibi_slopes)
         with_alibi(args);

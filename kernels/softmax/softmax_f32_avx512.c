@@ -2,12 +2,23 @@
  *
  * softmax_f32_avx512.c: softmax by rows in AVX-512; the method is in softmax_rows.h.
  *
- * Flat     16 rows of n columns are n whole vectors. A vector in which a row ends takes maximum and
- *          factor of the next row behind it. Maxima and sums go by rows, for all 16 at once, and
+ * Flat     16 rows of n columns are n whole vectors. A table tells the row of each lane, whose
+ *          maximum and factor it takes. Maxima and sums go by rows, for all 16 at once, and
  *          end in one transposed reduction. */
 #include "kernels/softmax/softmax_turn_avx512.h"
 
 sattn_softmax_fn sattn_softmax_f32_avx512;
+
+enum { FLAT_COLUMNS = 208 }; /* of a run, at most; more do better in turns */
+
+/* Scratch of runs. */
+typedef struct flat_memory {
+    float base[ROWS], factor[ROWS];
+    float tile[ROWS * LANES];                     /* sums of a block of keys */
+    uint32_t row_of[ROWS * FLAT_COLUMNS + LANES]; /* of each element */
+} flat_memory;
+
+_Static_assert(sizeof(flat_memory) <= 16 * SATTN_TILE_KEYS_MAX * sizeof(float), "see contract.h");
 
 /* Lane i of the result is the largest lane of rows[i]. */
 SATTN_INLINE __m512 max_of_rows(const __m512 rows[16])
@@ -33,6 +44,22 @@ SATTN_INLINE __m512 max_of_rows(const __m512 rows[16])
                          _mm512_shuffle_ps(pair[0], pair[1], 0xdd));
 }
 
+/* Which row's value each element of a run of n columns takes. What a row's last vector has too much
+ * is the next one's. */
+SATTN_INLINE void flat_rows(uint32_t *row_of, int64_t n)
+{
+    for (int r = 0; r < ROWS; ++r, row_of += n) {
+        for (int64_t j = 0; j < n; j += LANES)
+            _mm512_storeu_si512(row_of + j, _mm512_set1_epi32(r));
+    }
+}
+
+/* The value of the row that each lane of a vector belongs to. */
+SATTN_INLINE __m512 of_row(__m512 of, __m512i rows)
+{
+    return _mm512_permutexvar_ps(rows, of);
+}
+
 /* The maxima of 16 rows of n scores, back to back. A row ends in a vector that overlaps the one
  * before. */
 SATTN_INLINE __m512 flat_maxima(const float *s, int64_t n)
@@ -51,56 +78,57 @@ SATTN_INLINE __m512 flat_maxima(const float *s, int64_t n)
     return max_of_rows(top);
 }
 
-/* The weights of n vectors, at most VEC_EACH, the last of them relative to a base of its own. The
- * lines that lie `ahead` bytes further are fetched. */
-SATTN_INLINE void flat_weigh_vectors(const float *s, float *p, uintptr_t ahead, __m512 base,
-                                     __m512 last_base, const int n)
+/* The weights, and the quotients of the run before, of `count` vectors, at most VEC_EACH, from
+ * element `at` on. */
+SATTN_INLINE void flat_vectors(const softmax_flat *t, const flat_memory *m, int64_t at, __m512 base,
+                               __m512 factor, const bool has_own, const bool has_done,
+                               const int count)
 {
-    __m512 t[VEC_EACH];
+    const float *const ahead = t->next ? t->next : t->s; /* what is read after these */
+    __m512i rows[VEC_EACH];
+    __m512 weight[VEC_EACH];
     SATTN_UNROLL(4)
-    for (int u = 0; u < n; ++u) {
-        _mm_prefetch((const char *)((uintptr_t)(s + u * LANES) + ahead), _MM_HINT_T0);
-        _mm_prefetch((const char *)((uintptr_t)(p + u * LANES) + ahead), _MM_HINT_T0);
-        t[u] = _mm512_sub_ps(_mm512_loadu_ps(s + u * LANES), u + 1 < n ? base : last_base);
+    for (int u = 0; u < count; ++u)
+        rows[u] = _mm512_load_si512(m->row_of + at + u * LANES);
+    if (has_own) {
+        SATTN_UNROLL(4)
+        for (int u = 0; u < count; ++u) {
+            vec_fetch(t->p + at + u * LANES, SOFTMAX_AHEAD);
+            vec_fetch(ahead + at + u * LANES, 0);
+            weight[u] =
+                _mm512_sub_ps(_mm512_loadu_ps(t->s + at + u * LANES), of_row(base, rows[u]));
+        }
+        vec_exp_each_f32x16(weight, count);
     }
-    vec_exp_each_f32x16(t, n);
-    SATTN_UNROLL(4)
-    for (int u = 0; u < n; ++u)
-        _mm512_storeu_ps(p + u * LANES, t[u]);
+    if (has_done) {
+        SATTN_UNROLL(4)
+        for (int u = 0; u < count; ++u) {
+            float *const done = t->done + at + u * LANES;
+            _mm512_storeu_ps(done, _mm512_mul_ps(_mm512_loadu_ps(done), of_row(factor, rows[u])));
+        }
+    }
+    if (has_own) {
+        SATTN_UNROLL(4)
+        for (int u = 0; u < count; ++u)
+            _mm512_storeu_ps(t->p + at + u * LANES, weight[u]);
+    }
 }
 
-/* The values of row r in the lanes before its end, those of the next row in the others, for the
- * vector in which the row ends. */
-SATTN_INLINE __m512 at_row_end(const float *values, int r, __m512 own, int64_t n_left)
+/* The weights of a run, and the quotients of the one before. */
+SATTN_INLINE void flat_weigh(const softmax_flat *of, const flat_memory *m, const bool has_own,
+                             const bool has_done)
 {
-    if (n_left == LANES)
-        return own; /* there may be no next row */
-    return _mm512_mask_mov_ps(_mm512_set1_ps(values[r + 1]), vec_tail_m16(n_left), own);
-}
-
-/* The weights of 16 rows relative to base[row]. A vector in which a row ends takes the base of the
- * next behind it. The lines that follow are fetched, for the rows that may come next. */
-SATTN_INLINE void flat_weigh(const float *s, float *p, int64_t n, const float *base)
-{
-    const uintptr_t ahead = (uintptr_t)n * ROWS * sizeof(float);
+    const softmax_flat t = *of; /* of its own, to stay in registers */
+    const __m512 base = _mm512_load_ps(m->base);
+    const __m512 factor = _mm512_load_ps(m->factor);
+    const int64_t end = t.n * ROWS;
     int64_t at = 0;
-    for (int r = 0; r < ROWS; ++r) {
-        const int64_t end = (r + 1) * n;
-        const __m512 own = _mm512_set1_ps(base[r]);
-        for (; at + VEC_EACH * LANES < end; at += VEC_EACH * LANES)
-            flat_weigh_vectors(s + at, p + at, ahead, own, own, VEC_EACH);
-        const int64_t n_vecs = (end - at + LANES - 1) / LANES; /* 1 .. VEC_EACH */
-        const __m512 last = at_row_end(base, r, own, end - at - (n_vecs - 1) * LANES);
-        if (n_vecs == 1)
-            flat_weigh_vectors(s + at, p + at, ahead, own, last, 1);
-        else if (n_vecs == 2)
-            flat_weigh_vectors(s + at, p + at, ahead, own, last, 2);
-        else if (n_vecs == 3)
-            flat_weigh_vectors(s + at, p + at, ahead, own, last, 3);
-        else
-            flat_weigh_vectors(s + at, p + at, ahead, own, last, 4);
-        at += n_vecs * LANES;
-    }
+    SATTN_NO_UNROLL
+    for (; at + VEC_EACH * LANES <= end; at += VEC_EACH * LANES)
+        flat_vectors(&t, m, at, base, factor, has_own, has_done, VEC_EACH);
+    SATTN_NO_UNROLL
+    for (; at < end; at += LANES)
+        flat_vectors(&t, m, at, base, factor, has_own, has_done, 1);
 }
 
 /* part[r] += the given lanes of row r, at p + r * n. */
@@ -140,43 +168,42 @@ SATTN_INLINE __m512 flat_sums(const float *p, int64_t n, float *tile)
     return vec_hsum_rows_f32x16(part);
 }
 
-/* The weights of 16 rows times factor[row]. */
-SATTN_INLINE void flat_scale(float *p, int64_t n, const float *factor)
+SATTN_INLINE void flat_open(const softmax_flat *t, flat_memory *m)
 {
-    int64_t at = 0;
-    for (int r = 0; r < ROWS; ++r) {
-        const int64_t end = (r + 1) * n;
-        const __m512 own = _mm512_set1_ps(factor[r]);
-        SATTN_NO_UNROLL
-        for (; at + LANES < end; at += LANES)
-            _mm512_storeu_ps(p + at, _mm512_mul_ps(_mm512_loadu_ps(p + at), own));
-        const __m512 last = at_row_end(factor, r, own, end - at);
-        _mm512_storeu_ps(p + at, _mm512_mul_ps(_mm512_loadu_ps(p + at), last));
-        at += LANES;
+    const __m512 max = flat_maxima(t->next, t->n);
+    const __mmask16 known = _mm512_cmp_ps_mask(max, _mm512_set1_ps(-INFINITY), _CMP_NEQ_UQ);
+    _mm512_store_ps(m->base, _mm512_maskz_mov_ps(known, max)); /* as softmax_base */
+    if (t->row_max)
+        _mm512_storeu_ps(t->row_max, _mm512_add_ps(max, _mm512_setzero_ps()));
+}
+
+SATTN_INLINE void flat_close(const softmax_flat *t, flat_memory *m)
+{
+    const __m512 one = _mm512_set1_ps(1.0f);
+    const __m512 sum = flat_sums(t->p, t->n, m->tile);
+    _mm512_store_ps(m->factor, _mm512_div_ps(one, sum));
+    if (t->row_sum) {
+        const __mmask16 is_zero = _mm512_cmp_ps_mask(sum, _mm512_setzero_ps(), _CMP_EQ_OQ);
+        _mm512_storeu_ps(t->row_sum, _mm512_mask_mov_ps(sum, is_zero, one));
     }
 }
 
 /* NaN and infinities need no care here: every weight is seen, and a multiple of 1 / NaN, or 0 / 0.
- */
-static void flat(const float *s, float *p, int64_t n, float *row_max, float *row_sum,
-                 float *scratch)
+ * Sums load what has been stored last but one: their loads, which lie across two stores each, wait
+ * until those have left the store buffer. */
+SATTN_NOINLINE void flat(const softmax_flat *t)
 {
-    float *const values = scratch; /* [ROWS] base, then factor */
-    float *const tile = scratch + LANES;
-    const __m512 zero = _mm512_setzero_ps();
-    const __m512 max = flat_maxima(s, n);
-    const __mmask16 known = _mm512_cmp_ps_mask(max, _mm512_set1_ps(-INFINITY), _CMP_NEQ_UQ);
-    _mm512_store_ps(values, _mm512_maskz_mov_ps(known, max)); /* as softmax_base */
-    flat_weigh(s, p, n, values);
-    const __m512 sum = flat_sums(p, n, tile);
-    _mm512_store_ps(values, _mm512_div_ps(_mm512_set1_ps(1.0f), sum));
-    flat_scale(p, n, values);
-    if (row_max)
-        _mm512_storeu_ps(row_max, _mm512_add_ps(max, zero));
-    if (row_sum) {
-        const __mmask16 is_zero = _mm512_cmp_ps_mask(sum, zero, _CMP_EQ_OQ);
-        _mm512_storeu_ps(row_sum, _mm512_mask_mov_ps(sum, is_zero, _mm512_set1_ps(1.0f)));
-    }
+    flat_memory *const m = t->scratch;
+    if (t->p)
+        t->done ? flat_weigh(t, m, true, true) : flat_weigh(t, m, true, false);
+    else if (t->done)
+        flat_weigh(t, m, false, true);
+    else
+        flat_rows(m->row_of, t->n);
+    if (t->next)
+        flat_open(t, m);
+    if (t->p)
+        flat_close(t, m);
 }
 
 SATTN_NOINLINE void with_alibi(const sattn_softmax_args *args)
@@ -197,6 +224,7 @@ void sattn_softmax_f32_avx512(const sattn_softmax_args *args)
                                     .scale = scale,
                                     .flat = flat,
                                     .flat_rows = ROWS,
+                                    .flat_columns = FLAT_COLUMNS,
                                     .turn = turn};
     if (args->visible.alibi_slopes)
         with_alibi(args);

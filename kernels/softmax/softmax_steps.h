@@ -22,6 +22,18 @@ typedef struct softmax_turn {
     float max, sum;
 } softmax_turn;
 
+/* The same for up to three runs of flat_rows rows, back to back. */
+typedef struct softmax_flat {
+    int64_t n;         /* columns, at least the lanes of a vector */
+    const float *next; /* its maxima are left in scratch, and in row_max */
+    float *row_max;    /* NULL, or an entry per row */
+    const float *s;    /* with p */
+    float *p;          /* the weights, by the maxima that the call before left */
+    float *row_sum;    /* as row_max, of p; the factors by which to divide are left in scratch */
+    float *done;       /* divided, by the factors that the call before left */
+    void *scratch;     /* as in sattn_softmax_args; the call without p and done prepares it */
+} softmax_flat;
+
 /* The steps of a row, or of one chunk of it: the keys of `cut`. */
 typedef struct softmax_ops {
     int lanes; /* by which rows are cut */
@@ -34,11 +46,9 @@ typedef struct softmax_ops {
     float (*weigh)(const softmax_row *row, const softmax_cut *cut, float base);
     /* p = factor * p, and +0 where p < least (least 0: nowhere) */
     void (*scale)(const softmax_row *row, const softmax_cut *cut, float factor, float least);
-    /* Whole softmax of flat_rows rows of n_columns visible scores each, back to back; row_max and
-     * row_sum are NULL or have an entry per row. NULL: no such form. */
-    void (*flat)(const float *s, float *p, int64_t n_columns, float *row_max, float *row_sum,
-                 float *scratch);
+    void (*flat)(const softmax_flat *flat); /* NULL: no such form */
     int flat_rows;
+    int64_t flat_columns;             /* at most */
     void (*turn)(softmax_turn *turn); /* NULL: no such form */
 } softmax_ops;
 

@@ -10,22 +10,27 @@
 #include "kernels/softmax/softmax_rows_avx2.h"
 #include "kernels/vec/fetch.h"
 
+enum { TURN_VECS = 3 }; /* per pass of the loop */
+
 /* The vectors of a turn that outlive a pass of its loop. */
 typedef struct turn_sums {
     __m256 top;       /* maxima of the next row */
     __m256 sum, part; /* weights of all key blocks, and of one */
 } turn_sums;
 
-/* The steps of `count` vectors, at most VEC_EACH, from column j on. */
-SATTN_INLINE void turn_vectors(const softmax_turn *t, turn_sums *sums, int64_t j, __m256 base,
-                               __m256 factor, const bool has_next, const bool has_own,
+/* The steps of `count` vectors, at most TURN_VECS, from column j on. Base and factor come from `of`
+ * anew, since there are not registers for them too. */
+SATTN_INLINE void turn_vectors(const softmax_turn *t, const softmax_turn *of, turn_sums *sums,
+                               int64_t j, const bool has_next, const bool has_own,
                                const bool has_done, const int count)
 {
-    __m256 p[VEC_EACH];
+    __m256 p[TURN_VECS];
+    SATTN_KEEP_ORDER();
     if (has_own) {
         SATTN_UNROLL(2)
         for (int u = 0; u < count; u += 2) /* two to a line */
             vec_fetch(t->p + j + u * LANES, SOFTMAX_AHEAD);
+        const __m256 base = _mm256_set1_ps(of->base);
         SATTN_UNROLL(4)
         for (int u = 0; u < count; ++u)
             p[u] = _mm256_sub_ps(_mm256_loadu_ps(t->s + j + u * LANES), base);
@@ -37,6 +42,7 @@ SATTN_INLINE void turn_vectors(const softmax_turn *t, turn_sums *sums, int64_t j
             sums->top = raise(sums->top, _mm256_loadu_ps(t->next + j + u * LANES));
     }
     if (has_done) {
+        const __m256 factor = _mm256_set1_ps(of->factor);
         SATTN_UNROLL(4)
         for (int u = 0; u < count; ++u) {
             float *const at = t->done + j + u * LANES;
@@ -64,8 +70,6 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
     const softmax_turn t = *of; /* of its own, to stay in registers */
     const int64_t whole = t.n & -(int64_t)LANES;
     const int64_t last = t.n - LANES;
-    const __m256 base = _mm256_set1_ps(t.base);
-    const __m256 factor = _mm256_set1_ps(t.factor);
     __m256 own_tail = _mm256_setzero_ps();
     __m256 done_tail = _mm256_setzero_ps();
     turn_sums sums = {
@@ -73,18 +77,18 @@ SATTN_INLINE void turn_of(softmax_turn *of, const bool has_next, const bool has_
     if (has_next)
         sums.top = raise(sums.top, _mm256_loadu_ps(t.next + last));
     if (has_own)
-        own_tail = _mm256_sub_ps(_mm256_loadu_ps(t.s + last), base);
+        own_tail = _mm256_sub_ps(_mm256_loadu_ps(t.s + last), _mm256_set1_ps(t.base));
     if (has_done)
-        done_tail = _mm256_mul_ps(_mm256_loadu_ps(t.done + last), factor);
+        done_tail = _mm256_mul_ps(_mm256_loadu_ps(t.done + last), _mm256_set1_ps(t.factor));
     for (int64_t j = 0; j < whole;) {
         const int64_t stop = j + SATTN_KEY_BLOCK < whole ? j + SATTN_KEY_BLOCK : whole;
         next_block(&sums);
         SATTN_NO_UNROLL
-        for (; j + VEC_EACH * LANES <= stop; j += VEC_EACH * LANES)
-            turn_vectors(&t, &sums, j, base, factor, has_next, has_own, has_done, VEC_EACH);
+        for (; j + TURN_VECS * LANES <= stop; j += TURN_VECS * LANES)
+            turn_vectors(&t, of, &sums, j, has_next, has_own, has_done, TURN_VECS);
         SATTN_NO_UNROLL
         for (; j < stop; j += LANES)
-            turn_vectors(&t, &sums, j, base, factor, has_next, has_own, has_done, 1);
+            turn_vectors(&t, of, &sums, j, has_next, has_own, has_done, 1);
     }
     if (has_next)
         of->max = vec_hmax_f32x8(sums.top);

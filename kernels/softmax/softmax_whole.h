@@ -5,9 +5,11 @@
  *
  *   - Short ones that lie back to back are handed over several at a time, as one run of full
  *     vectors (`flat`).
- *   - Others pass in turns (`turn`): while one row gets its weights, which keeps the multipliers
- *     busy, a later one's maximum and an earlier one's division, which are loads and stores, happen
- *     in the same loop.
+ *   - Others are handed over one by one (`turn`).
+ *
+ * Rows or runs pass in turns: while one gets its weights, which keeps the multipliers busy, a later
+ * one's maximum and an earlier one's division, which are loads and stores, happen. So what ends in
+ * a chain of dependent operations has time to end.
  *
  * Both give a row the bits that it gets by itself (softmax_rows.h). NaN and infinities need no care
  * either: every weight is seen, and a multiple of 1 / NaN, or 0 / 0. */
@@ -17,9 +19,8 @@
 #include "kernels/softmax/softmax_steps.h"
 
 enum {
-    SOFTMAX_FLAT_VECTORS = 13, /* of a row in a flat run, at most */
-    SOFTMAX_SWIFT = 1024,      /* columns of rows of which six fit well into the first cache */
-    SOFTMAX_WHOLE_RING = 8,    /* whole rows: the five under way, as a power of two */
+    SOFTMAX_SWIFT = 1024,   /* columns of rows of which six fit well into the first cache */
+    SOFTMAX_WHOLE_RING = 8, /* whole rows: the five under way, as a power of two */
 };
 
 /* Whether rows [i0, i1) see every key, without bias. Their limits move with the row in one
@@ -39,24 +40,8 @@ SATTN_INLINE bool softmax_is_whole(const sattn_softmax_args *a, const softmax_op
 SATTN_INLINE bool softmax_is_flat(const sattn_softmax_args *a, const softmax_ops *ops)
 {
     const int64_t n = a->n_columns;
-    return n <= (int64_t)SOFTMAX_FLAT_VECTORS * ops->lanes && a->s_stride == n &&
-           a->p_stride == n && a->i1 - a->i0 >= ops->flat_rows;
-}
-
-/* Returns the first row that is left. */
-SATTN_INLINE int64_t softmax_rows_flat(const sattn_softmax_args *a, const softmax_ops *ops)
-{
-    const int64_t end = a->i1 - (a->i1 - a->i0) % ops->flat_rows;
-    for (int64_t g = 0; g < a->n_group; ++g) {
-        for (int64_t i = a->i0; i < end; i += ops->flat_rows) {
-            const int64_t stat = g * a->stat_group_stride + i;
-            ops->flat(a->s + g * a->s_group_stride + i * a->s_stride,
-                      a->p + g * a->p_group_stride + i * a->p_stride, a->n_columns,
-                      a->row_max ? a->row_max + stat : NULL, a->row_sum ? a->row_sum + stat : NULL,
-                      a->scratch);
-        }
-    }
-    return end;
+    return n <= ops->flat_columns && a->s_stride == n && a->p_stride == n &&
+           a->i1 - a->i0 >= ops->flat_rows;
 }
 
 /* What comes next: of every head the rows [i0, i1), `step` of them at a time. */
@@ -87,6 +72,26 @@ SATTN_INLINE softmax_place softmax_walk_on(softmax_walk *walk, const sattn_softm
                            .p = a->p + g * a->p_group_stride + i * a->p_stride,
                            .row_max = a->row_max ? a->row_max + stat : NULL,
                            .row_sum = a->row_sum ? a->row_sum + stat : NULL};
+}
+
+/* Runs of rows in turns. Returns the first row that is left. */
+SATTN_INLINE int64_t softmax_rows_flat(const sattn_softmax_args *a, const softmax_ops *ops)
+{
+    const int64_t end = a->i1 - (a->i1 - a->i0) % ops->flat_rows;
+    softmax_walk walk = {.i = a->i0, .i0 = a->i0, .i1 = end, .step = ops->flat_rows};
+    softmax_place next = {.s = NULL};
+    softmax_flat turn = {.n = a->n_columns, .scratch = a->scratch};
+    do {
+        turn.done = turn.p;
+        turn.s = next.s;
+        turn.p = next.p;
+        turn.row_sum = next.row_sum;
+        next = softmax_walk_on(&walk, a);
+        turn.next = next.s;
+        turn.row_max = next.row_max;
+        ops->flat(&turn);
+    } while (turn.next || turn.p);
+    return end;
 }
 
 typedef struct softmax_whole_row {

@@ -88,6 +88,13 @@ sattn_defect(causal_limit_of_the_first_row_ignored ${whole} GROUP causal
 sattn_defect(rest_of_rows_taken_as_a_whole ${whole} GROUP rows
   FROM [[const int64_t end = a->i1 - (a->i1 - a->i0) % ops->flat_rows;]]
   TO [[const int64_t end = a->i1;]])
+sattn_defect(last_run_not_divided ${whole} GROUP rows
+  FROM [[while (turn.next || turn.p);]] TO [[while (turn.next);]])
+sattn_defect(sums_of_a_run_in_place_of_the_one_before ${whole} GROUP rows
+  FROM [[        turn.row_sum = next.row_sum;
+        next = softmax_walk_on(&walk, a);]]
+  TO [[        next = softmax_walk_on(&walk, a);
+        turn.row_sum = next.row_sum;]])
 sattn_defect(weights_of_a_turn_not_divided ${whole} GROUP rows
   FROM [[turn.factor = turn.done ? 1.0f / done->sum : 1.0f;]] TO [[turn.factor = 1.0f;]])
 sattn_defect(statistics_of_the_next_row ${whole} GROUP rows
@@ -186,7 +193,13 @@ sattn_defect(small_weights_of_a_chunk_kept ${steps} GROUP score-sizes
   FROM [[_mm512_maskz_mul_ps(_mm512_cmp_ps_mask(p, least, _CMP_GE_OQ), p, factor)]]
   TO [[_mm512_mul_ps(p, factor)]])
 sattn_defect(base_of_the_row_before ${runs} GROUP rows
-  FROM [[_mm512_set1_ps(values[r + 1])]] TO [[_mm512_set1_ps(values[r])]])
+  FROM [[for (int r = 0; r < ROWS; ++r, row_of += n) {]]
+  TO [[for (int r = 0; r < ROWS; ++r, row_of += (n + LANES - 1) / LANES * LANES) {]])
+sattn_defect(base_of_the_next_run ${runs} GROUP rows
+  FROM [[flat_memory *const m = t->scratch;]]
+  TO [[flat_memory *const m = t->scratch;
+    if (t->next)
+        flat_open(t, m);]])
 sattn_defect(sum_runs_into_the_next_row ${runs} GROUP rows
   FROM [[flat_add(part, p + j, n, vec_tail_m16(stop - j));]]
   TO [[flat_add(part, p + j, n, vec_tail_m16(stop + 1 - j));]])
@@ -252,7 +265,13 @@ sattn_defect(last_weight_of_a_short_row_not_written ${steps} GROUP lengths
 sattn_defect(small_weights_of_a_chunk_kept ${steps} GROUP score-sizes
   FROM [[_mm256_and_ps(p, _mm256_cmp_ps(p, least, _CMP_GE_OQ));]] TO [[p;]])
 sattn_defect(base_of_the_row_before ${runs} GROUP rows
-  FROM [[_mm256_set1_ps(base[r + 1])]] TO [[_mm256_set1_ps(base[r])]])
+  FROM [[for (int r = 0; r < ROWS; ++r, row_of += n) {]]
+  TO [[for (int r = 0; r < ROWS; ++r, row_of += (n + LANES - 1) / LANES * LANES) {]])
+sattn_defect(base_of_the_next_run ${runs} GROUP rows
+  FROM [[flat_memory *const m = t->scratch;]]
+  TO [[flat_memory *const m = t->scratch;
+    if (t->next)
+        flat_open(t, m);]])
 sattn_defect(sum_runs_into_the_next_row ${runs} GROUP rows
   FROM [[flat_add(part, p + j, n, stop - j);]] TO [[flat_add(part, p + j, n, stop + 1 - j);]])
 sattn_defect(two_rows_swapped_in_the_maximum ${runs} GROUP rows
@@ -325,9 +344,15 @@ sattn_defect(small_weights_of_a_chunk_kept ${steps} GROUP score-sizes
   FROM [[vandq_u32(vreinterpretq_u32_f32(p), vcgeq_f32(p, least));]]
   TO [[vreinterpretq_u32_f32(p);]])
 sattn_defect(base_of_the_row_before ${runs} GROUP rows
-  FROM [[vdupq_n_f32(base[r + 1])]] TO [[vdupq_n_f32(base[r])]])
+  FROM [[for (int r = 0; r < ROWS; ++r, row_of += n) {]]
+  TO [[for (int r = 0; r < ROWS; ++r, row_of += (n + LANES - 1) / LANES * LANES) {]])
+sattn_defect(base_of_the_next_run ${runs} GROUP rows
+  FROM [[flat_memory *const m = t->scratch;]]
+  TO [[flat_memory *const m = t->scratch;
+    if (t->next)
+        flat_open(t, m);]])
 sattn_defect(sum_runs_into_the_next_row ${runs} GROUP rows
-  FROM [[flat_add(part, p + j, n, stop - j);]] TO [[flat_add(part, p + j, n, stop + 1 - j);]])
+  FROM [[flat_add(part, p + j, n, n - j);]] TO [[flat_add(part, p + j, n, n + 1 - j);]])
 sattn_defect(two_rows_swapped_in_the_maximum ${runs} GROUP rows
   FROM [[return vpmaxq_f32(vpmaxq_f32(rows[0], rows[1]), vpmaxq_f32(rows[2], rows[3]));]]
   TO [[return vpmaxq_f32(vpmaxq_f32(rows[0], rows[2]), vpmaxq_f32(rows[1], rows[3]));]])
