@@ -125,7 +125,7 @@ static void test_start(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         sattn_peer peer;
-        start(&peer, cases[i].manner, NULL); /* it comes back at all */
+        start(&peer, cases[i].manner, NULL); /* that it comes back at all, ctest sees */
         assert_false(peer.is_ready);
         assert_int_equal(peer.pid, 0);
         expect_text(peer.why, cases[i].why);

@@ -173,8 +173,10 @@ void threads_control_state(void **state)
 {
     (void)state;
     check_control(test_fp_control(), FE_TONEAREST, false);
-#if defined(FE_UPWARD)
-    check_control(test_fp_control(), FE_UPWARD, true);
+#if defined(FE_UPWARD) && defined(FE_DOWNWARD) && defined(FE_TOWARDZERO)
+    static const int others[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    for (size_t i = 0; i < COUNT(others); ++i)
+        check_control(test_fp_control(), others[i], true);
 #endif
     if (test_fp_control_flushing() != 0)
         check_control(test_fp_control_flushing(), FE_TONEAREST, true);

@@ -16,12 +16,16 @@ set(table_width 100)
 set(table_line "^[ *] +[a-z]")
 
 # More and more seconds, of which a busy machine may need the last; others are done with the first.
-set(seconds 1 10 100 800)
+set(seconds 1 10 100 300)
 
-# The number of entries of a profile whose time was over before their choice was judged.
+# The number of entries of a profile whose time was over before their choice was judged; 1 of one without entries.
 function(find_unjudged variable text)
   set(unjudged 0)
   string(JSON entries LENGTH "${text}" entries)
+  if(entries EQUAL 0)
+    set(${variable} 1 PARENT_SCOPE)
+    return()
+  endif()
   math(EXPR last "${entries} - 1")
   foreach(entry RANGE ${last})
     string(JSON taken GET "${text}" entries ${entry} taken)
@@ -38,6 +42,9 @@ endfunction()
 function(settle file)
   foreach(budget IN LISTS seconds)
     run(CODE 0 ARGS tune ${ARGN} --budget ${budget} --out ${file})
+    if(NOT EXISTS ${file})
+      continue() # the time was over before anything was found
+    endif()
     file(READ ${file} text)
     find_unjudged(unjudged "${text}")
     if(unjudged EQUAL 0)

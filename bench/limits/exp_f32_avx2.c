@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * exp_f32_avx2.c: exp of numbers in the first-level cache: load, the polynomial of the kernels,
- * store. Four vectors at a time, so that the latency of one polynomial hides behind the others. */
+ * exp_f32_avx2.c: exp of numbers in the first-level cache: load, the exp of the kernels'
+ * weights, store. Four vectors at a time, so that the latency of one hides behind the others. */
 #include "bench/limits/limits_loops.h"
 #include "kernels/vec/exp_powers_avx2.h"
 

@@ -84,7 +84,7 @@ typedef struct fused_decode_ops {
     void (*maximum)(fused_decode_state *st, int n);
     /* s[r][0 .. n) = exp(s - m), n in whole units; adds the sum to row_sum, its lanes by halves */
     void (*weigh)(fused_decode_state *st, int n);
-    /* exp(t) of one number, with the same polynomial */
+    /* exp(t) of one number, as `weigh` has it, but 0 only below SATTN_EXP_LOWEST */
     float (*exp)(float t);
     /* Rows of the next group of `accumulate` from a cache, where n_left are left; NULL: those of a
      * group of `score`, as from memory. */

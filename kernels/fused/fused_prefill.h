@@ -20,7 +20,8 @@
  * That is the order while K and V of a head stay in the second-level cache from strip to strip. Of
  * larger ones each block meets all strips of SATTN_FUSED_ROWS_MAX rows before the next has its
  * turn: it comes from further away once for all of them, and what a strip keeps, Q^T, O^T and two
- * numbers per row, comes from that cache. No strip sees the difference.
+ * numbers per row, comes from that cache, up to d + d_v of some thousand. No strip sees the
+ * difference.
  *
  * An ISA supplies the steps (fused_prefill_ops); they are called per block, so an indirect call
  * costs nothing. Arrays are [..][width] with width = 2 * lanes; a strip with at most `lanes` rows
@@ -89,27 +90,46 @@ static inline float *fused_prefill_take(float **next, int64_t floats)
 }
 
 enum {
-    FUSED_STRIPS_MAX = 8,    /* at work together */
-    FUSED_NEAR_KV = 1 << 20, /* bytes of K and V that stay in the second-level cache */
+    FUSED_STRIPS_MAX = 8, /* at work together */
+    /* Bytes of K and V that a strip finds where the one before left them. Chosen on a core with 2
+     * MB of second-level cache; smaller ones have less to lose than to gain above it. */
+    FUSED_NEAR_KV = 1 << 20,
 };
 
+/* What else lies in scratch, the term for tiles in sattn_fused_scratch_bytes has room for. */
 _Static_assert((FUSED_STRIPS_MAX + 1) * sizeof(fused_strip) <=
                    (SATTN_FUSED_ROW_FLOATS - 2) * SATTN_FUSED_ROWS_MAX * sizeof(float),
                "strips have room in scratch, beside their rows' maxima and sums");
 
+/* The keys that SATTN_FUSED_ROWS_MAX queries in order may see between them, at most. */
+static inline int64_t fused_prefill_reach(const sattn_fused_args *a)
+{
+    const sattn_visibility *const v = &a->visible;
+    const int64_t n_keys = a->j1 - a->j0;
+    const int64_t right = v->causal ? 0 : v->window_right;
+    if (!v->has_window || v->window_left < 0 || right < 0)
+        return n_keys;
+    const int64_t seen =
+        sattn_add_held(sattn_add_held(v->window_left, right), SATTN_FUSED_ROWS_MAX);
+    return seen < n_keys ? seen : n_keys;
+}
+
 /* How many strips meet a block before the next block has its turn. */
-static inline int fused_prefill_n_together(const sattn_fused_args *a, int width)
+static inline int fused_prefill_n_together(const sattn_fused_args *a, int lanes)
 {
     const int64_t row_bytes = (a->d + a->d_v) * (int64_t)sizeof(float);
-    const bool is_near = (a->j1 - a->j0) <= FUSED_NEAR_KV / row_bytes;
-    return is_near ? 1 : SATTN_FUSED_ROWS_MAX / width;
+    const int most = SATTN_FUSED_ROWS_MAX / (2 * lanes);
+    if (fused_prefill_reach(a) <= FUSED_NEAR_KV / row_bytes)
+        return 1;
+    return most < FUSED_STRIPS_MAX ? most : FUSED_STRIPS_MAX;
 }
 
 /* States of n strips, which share what lives no longer than one of their blocks. Returns the part
  * of scratch behind them, where n + 1 strips have room. */
 static inline fused_strip *fused_prefill_carve(fused_prefill_state st[], int n,
-                                               const sattn_fused_args *a, int width)
+                                               const sattn_fused_args *a, int lanes)
 {
+    const int width = 2 * lanes;
     float *next = a->scratch;
     for (int i = 0; i < n; ++i)
         st[i] = (fused_prefill_state){
@@ -338,30 +358,42 @@ static inline void fused_prefill_fill(fused_strip *strip, const sattn_fused_args
     fused_strip_fill(strip, a, first, rest <= lanes ? lanes : 2 * lanes);
 }
 
+/* Strips in a ring of n + 1: those at work, and the one behind them, whose Q is prefetched. */
+typedef struct fused_prefill_ring {
+    fused_strip *strips;
+    int n, at;     /* strips[at] is the next one */
+    int64_t first; /* its first row */
+} fused_prefill_ring;
+
+/* Gives the next n strips to the states, or those that are left. Returns how many. */
+static inline int fused_prefill_advance(fused_prefill_ring *ring, fused_prefill_state st[],
+                                        const sattn_fused_args *a, int lanes)
+{
+    const int64_t n_rows = fused_row_count(a);
+    int n = 0;
+    for (; n < ring->n && ring->first < n_rows; ++n) {
+        st[n].strip = &ring->strips[ring->at];
+        st[n].next = NULL;
+        ring->at = ring->at < ring->n ? ring->at + 1 : 0;
+        ring->first += 2 * (int64_t)lanes;
+        if (ring->first < n_rows)
+            fused_prefill_fill(&ring->strips[ring->at], a, ring->first, lanes);
+    }
+    if (n > 0 && ring->first < n_rows)
+        st[n - 1].next = &ring->strips[ring->at];
+    return n;
+}
+
 static inline void fused_prefill(const sattn_fused_args *a, const fused_prefill_ops *ops)
 {
-    const int width = 2 * ops->lanes;
-    const int64_t n_rows = fused_row_count(a);
-    const int n_together = fused_prefill_n_together(a, width);
     fused_prefill_state st[FUSED_STRIPS_MAX];
-    if (n_rows == 0)
+    fused_prefill_ring ring = {.n = fused_prefill_n_together(a, ops->lanes)};
+    if (fused_row_count(a) == 0)
         return;
-    /* A ring: the strip behind those at work is known too. */
-    fused_strip *const strips = fused_prefill_carve(st, n_together, a, width);
-    fused_prefill_fill(&strips[0], a, 0, ops->lanes);
-    for (int64_t first = 0, at = 0; first < n_rows;) {
-        int n = 0;
-        for (; n < n_together && first < n_rows; ++n) {
-            st[n].strip = &strips[at];
-            st[n].next = NULL;
-            at = at < n_together ? at + 1 : 0;
-            first += width;
-            if (first < n_rows)
-                fused_prefill_fill(&strips[at], a, first, ops->lanes);
-        }
-        st[n - 1].next = first < n_rows ? &strips[at] : NULL;
+    ring.strips = fused_prefill_carve(st, ring.n, a, ops->lanes);
+    fused_prefill_fill(ring.strips, a, 0, ops->lanes);
+    for (int n; (n = fused_prefill_advance(&ring, st, a, ops->lanes)) > 0;)
         fused_prefill_strips(a, ops, st, n);
-    }
 }
 
 #endif

@@ -44,7 +44,7 @@ static inline void linear_prefill(const sattn_linear_args *a, const linear_prefi
     const int64_t n_rows = a->i1 - a->i0;
     const int64_t x_pitch = (a->n_in + 15) / 16 * 16 + 16;
     float *const x = a->scratch;
-    /* A single strip uses each panel at once, while it is in the first cache. */
+    /* A single strip uses each group of panels at once, while it is in a near cache. */
     const bool single = n_rows <= LINEAR_STRIP_ROWS;
     const int64_t chunk = single ? ops->width : SATTN_TILE_KEYS_MAX;
     linear_strip strip;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * exp_poly.h: the numbers behind exp(t) for softmax weights: by one polynomial on NEON and in plain
- * C, and what all ISAs have of them (exp_powers.h has the others).
+ * exp_poly.h: the numbers behind exp(t) for softmax weights. The polynomial is that of NEON and
+ * plain C; the split of log2 e and the limits are those of all ISAs. AVX-512 and AVX2 look powers
+ * of 2 up instead: exp_powers.h.
  *
  * exp(t) = 2^n * 2^r with n = round(t * log2 e) and r = t * log2 e - n in [-1/2, 1/2]. log2 e is
  * split in two floats: the first of the fused multiply-adds that form r leaves a number of at most

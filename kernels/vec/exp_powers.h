@@ -8,15 +8,15 @@
  * rest. 2^r = 1 + r * P(r) then takes P of degree 2 or 3 in place of 5, minimax in relative error
  * and refitted after each coefficient was rounded to float.
  *
- * Adding SATTN_POWERS_MAGIC rounds, and leaves n in the low bits of the sum: in the lowest 4 (3)
+ * Adding the MAGIC constant rounds, and leaves n in the low bits of the sum: in the lowest 4 (3)
  * the number i of a power 2^(i/16), above them the integer part of n. Shifted left by 19 (20), that
  * part is where an exponent is, and i falls into the significand's first bits. The table has each
  * power's bits less those of i there, so one integer addition makes 2^n. The constant's own bits
  * leave by the shift.
  *
  * The powers are rounded to float, by up to 0.79 units of 2^-24 (AVX2 0.54), the power 1 and hence
- * exp(0) = 1 not at all. Where the caller rounds otherwise than to nearest, r is at most twice as
- * far from 0, which the polynomials bear.
+ * exp(0) = 1 not at all. Where the caller rounds otherwise than to nearest, AVX-512 rounds n to
+ * nearest all the same; in AVX2 r is up to twice as far from 0, and the result off by up to 3.1.
  *
  * For t below the limit 2^n may come out as any number, and r as an infinity or a NaN, so the
  * result is set to 0. 2^n may be subnormal there too, which takes Intel's cores some hundred cycles

@@ -19,7 +19,7 @@ SATTN_INLINE void vec_exp_from_each_f32x16(__m512 t[], const int count, const fl
     __m512 shifted[VEC_EACH], power[VEC_EACH], r[VEC_EACH], p[VEC_EACH];
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u)
-        shifted[u] = _mm512_fmadd_ps(t[u], log2e_hi, magic);
+        shifted[u] = _mm512_fmadd_round_ps(t[u], log2e_hi, magic, VEC_ROUND_NEAREST);
     SATTN_UNROLL(4)
     for (int u = 0; u < count; ++u)
         r[u] = _mm512_fmsub_ps(t[u], log2e_hi, _mm512_sub_ps(shifted[u], magic));

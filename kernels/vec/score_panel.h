@@ -78,8 +78,8 @@ SATTN_INLINE void score_panel_rows(const score_panel *panel, score_panel_tile_fn
 }
 
 /* The rows of a tile against one panel, of n_vec = 2 vectors of keys, after the other. So few rows
- * and the panels of a group lie in the first cache, and the lines of a row of S are written one
- * after the other. */
+ * and the panels of a group lie in the first cache, up to some 128 features, and the lines of a row
+ * of S are written one after the other. */
 SATTN_INLINE void score_panel_each(const score_panel *panels, score_panel_tile_fn *tile, int row,
                                    const int n_rows, const int n_vec, const int lanes)
 {

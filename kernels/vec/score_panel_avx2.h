@@ -4,7 +4,8 @@
  *
  * Tile     6 rows x 2 vectors of 8 keys: 12 accumulators, two vectors of keys and one broadcast, 15
  *          of 16 registers; per feature 6 broadcasts and 2 loads for 12 FMA. The keys of a group
- *          meet six rows before the next six, so that all that is read again is in the first cache.
+ *          meet six rows before the next six, so that all that is read again is in the first cache,
+ *          up to some 128 features.
  * Fetches  the lines of S, where a tile begins, and two of the rows ahead. Each pass asks for the
  *          lines of its own features in these, eight times the same: to count would take registers.
  * Tails    a rest of up to 8 keys takes one vector, stores of the last vector are masked; rows are
@@ -63,7 +64,8 @@ SATTN_INLINE void score_panel_tile_step(__m256 acc[PANEL_ROWS][2], const float *
     }
 }
 
-/* The lines that a tile will store to. */
+/* The lines in which the tile's keys end: where rows of S do not begin with lines, the others have
+ * been fetched for the panel before. */
 SATTN_INLINE void score_panel_fetch(const score_panel *panel, int row, const int n_rows)
 {
     SATTN_UNROLL(6)
@@ -72,7 +74,8 @@ SATTN_INLINE void score_panel_fetch(const score_panel *panel, int row, const int
 }
 
 /* Row i of those ahead that a tile prefetches, of two: the four panels of a group bring eight for
- * its six rows. Where there are none, `none`, which is in the first cache. */
+ * its six rows. Where there are none, `none`, which is in the first cache: two
+ * fetches of it beside 24 multiply-adds cost less than a branch. */
 SATTN_INLINE const float *score_panel_ahead(const score_panel *panel, int row, int i,
                                             const float *none)
 {

@@ -20,10 +20,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum {
-    VEC_ROUND_NEAREST = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC,
-};
-
 /* The first n lanes; all of them from 8 on, none for n <= 0. */
 SATTN_INLINE __m256i vec_tail_m8(int64_t n)
 {

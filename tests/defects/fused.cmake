@@ -225,8 +225,8 @@ sattn_defect(last_strip_together_left_out ${blocks} GROUP rows-together
   TO [[        for (int i = 0; i < (n > 2 ? n - 1 : n); ++i)
             fused_prefill_keys]])
 sattn_defect(strip_behind_overwrites_one_at_work ${blocks} GROUP rows-together
-  FROM [[at = at < n_together ? at + 1 : 0;]]
-  TO [[at = at + 1 < n_together ? at + 1 : n_together > 1 ? 0 : 1 - at;]])
+  FROM [[ring->at = ring->at < ring->n ? ring->at + 1 : 0;]]
+  TO [[ring->at = ring->at + 1 < ring->n ? ring->at + 1 : ring->n > 1 ? 0 : 1 - ring->at;]])
 
 # ---- fused_tiles.h
 set(tiles KERNELS sattn_fused_f32_avx2 sattn_fused_f32_avx512 sattn_fused_f32_avx512_ymm FILE kernels/fused/fused_tiles.h)

@@ -304,7 +304,7 @@ sattn_defect(turn_with_the_tail_not_turned_back ${turns} GROUP keys
 sattn_defect(turn_with_the_last_block_only ${turns} GROUP lengths
   FROM [[sums->sum = _mm256_add_ps(sums->sum, sums->part);]] TO [[sums->sum = sums->part;]])
 sattn_defect(turn_scales_the_tail_twice ${turns} GROUP keys
-  FROM [[(t.done + last, done_tail);]] TO [[(t.done + last, _mm256_mul_ps(done_tail, factor));]])
+  FROM [[(t.done + last, done_tail);]] TO [[(t.done + last, _mm256_mul_ps(done_tail, _mm256_set1_ps(t.factor)));]])
 
 # ---- NEON
 set(steps KERNELS sattn_softmax_f32_neon FILE kernels/softmax/softmax_rows_neon.h)
