@@ -154,23 +154,7 @@ SATTN_INLINE void flat_close(const softmax_flat *t, flat_memory *m)
         vst1q_f32(t->row_sum, vbslq_f32(vceqzq_f32(sum), one, sum));
 }
 
-/* NaN and infinities need no care here: every weight is seen, and a multiple of 1 / NaN, or 0 / 0.
- * Sums load what has been stored last but one: their loads, which lie across two stores each, wait
- * until those have left the store buffer. */
-SATTN_NOINLINE void flat(const softmax_flat *t)
-{
-    flat_memory *const m = t->scratch;
-    if (t->p)
-        t->done ? flat_weigh(t, m, true, true) : flat_weigh(t, m, true, false);
-    else if (t->done)
-        flat_weigh(t, m, false, true);
-    else
-        flat_rows(m->row_of, t->n);
-    if (t->next)
-        flat_open(t, m);
-    if (t->p)
-        flat_close(t, m);
-}
+#include "kernels/softmax/softmax_flat.h"
 
 SATTN_NOINLINE void with_alibi(const sattn_softmax_args *args)
 {

@@ -80,6 +80,11 @@ sattn_defect(mask_ignored_with_alibi ${flat} GROUP alibi
   TO [[return maximum_of(*row, *cut, has_alibi ? SOFTMAX_UNMASKED : SOFTMAX_BOOL, has_alibi);]])
 
 # ---- softmax_steps.h, softmax_whole.h: rows that see every key
+sattn_defect(base_of_the_next_run KERNELS ${vector} FILE kernels/softmax/softmax_flat.h GROUP rows
+  FROM [[flat_memory *const m = t->scratch;]]
+  TO [[flat_memory *const m = t->scratch;
+    if (t->next)
+        flat_open(t, m);]])
 set(whole KERNELS ${vector} FILE kernels/softmax/softmax_whole.h)
 
 sattn_defect(causal_limit_of_the_first_row_ignored ${whole} GROUP causal
@@ -195,11 +200,6 @@ sattn_defect(small_weights_of_a_chunk_kept ${steps} GROUP score-sizes
 sattn_defect(base_of_the_row_before ${runs} GROUP rows
   FROM [[for (int r = 0; r < ROWS; ++r, row_of += n) {]]
   TO [[for (int r = 0; r < ROWS; ++r, row_of += (n + LANES - 1) / LANES * LANES) {]])
-sattn_defect(base_of_the_next_run ${runs} GROUP rows
-  FROM [[flat_memory *const m = t->scratch;]]
-  TO [[flat_memory *const m = t->scratch;
-    if (t->next)
-        flat_open(t, m);]])
 sattn_defect(sum_runs_into_the_next_row ${runs} GROUP rows
   FROM [[flat_add(part, p + j, n, vec_tail_m16(stop - j));]]
   TO [[flat_add(part, p + j, n, vec_tail_m16(stop + 1 - j));]])
@@ -267,11 +267,6 @@ sattn_defect(small_weights_of_a_chunk_kept ${steps} GROUP score-sizes
 sattn_defect(base_of_the_row_before ${runs} GROUP rows
   FROM [[for (int r = 0; r < ROWS; ++r, row_of += n) {]]
   TO [[for (int r = 0; r < ROWS; ++r, row_of += (n + LANES - 1) / LANES * LANES) {]])
-sattn_defect(base_of_the_next_run ${runs} GROUP rows
-  FROM [[flat_memory *const m = t->scratch;]]
-  TO [[flat_memory *const m = t->scratch;
-    if (t->next)
-        flat_open(t, m);]])
 sattn_defect(sum_runs_into_the_next_row ${runs} GROUP rows
   FROM [[flat_add(part, p + j, n, stop - j);]] TO [[flat_add(part, p + j, n, stop + 1 - j);]])
 sattn_defect(two_rows_swapped_in_the_maximum ${runs} GROUP rows
@@ -346,11 +341,6 @@ sattn_defect(small_weights_of_a_chunk_kept ${steps} GROUP score-sizes
 sattn_defect(base_of_the_row_before ${runs} GROUP rows
   FROM [[for (int r = 0; r < ROWS; ++r, row_of += n) {]]
   TO [[for (int r = 0; r < ROWS; ++r, row_of += (n + LANES - 1) / LANES * LANES) {]])
-sattn_defect(base_of_the_next_run ${runs} GROUP rows
-  FROM [[flat_memory *const m = t->scratch;]]
-  TO [[flat_memory *const m = t->scratch;
-    if (t->next)
-        flat_open(t, m);]])
 sattn_defect(sum_runs_into_the_next_row ${runs} GROUP rows
   FROM [[flat_add(part, p + j, n, n - j);]] TO [[flat_add(part, p + j, n, n + 1 - j);]])
 sattn_defect(two_rows_swapped_in_the_maximum ${runs} GROUP rows
