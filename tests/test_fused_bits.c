@@ -113,29 +113,32 @@ static void same_bits_all(test_run *run, const fused_problem *got, const fused_p
             fused_problem_same_bits(run, got, g, i, want, g, i, what);
 }
 
-/* The same problem, of which each row of O lies on its row of Q. */
+/* The same problem in another form, which must not show. */
+static void compare_form(test_run *run, const fused_problem *all, const fused_shape *form,
+                         const char *what)
+{
+    fused_problem other;
+    fused_problem_make(&other, run, form, all->seed);
+    fused_problem_run(&other, run);
+    fused_problem_verify(&other, run);
+    same_bits_all(run, &other, all, what);
+    fused_problem_free(&other);
+}
+
+/* Each row of O lies on its row of Q. */
 static void compare_on_query(test_run *run, const fused_problem *apart)
 {
     fused_shape shape = apart->shape;
-    fused_problem aliased;
     shape.o_is_q = true;
-    fused_problem_make(&aliased, run, &shape, apart->seed);
-    fused_problem_run(&aliased, run);
-    fused_problem_verify(&aliased, run);
-    same_bits_all(run, &aliased, apart, "with o on q");
-    fused_problem_free(&aliased);
+    compare_form(run, apart, &shape, "with o on q");
 }
 
 /* A problem whose K and V are taken to come from memory, as if they came from a cache. */
 static void compare_near(test_run *run, const fused_problem *far)
 {
     fused_shape shape = far->shape;
-    fused_problem near;
     shape.kv_bytes = 1;
-    fused_problem_make(&near, run, &shape, far->seed);
-    fused_problem_run(&near, run);
-    same_bits_all(run, &near, far, "where K and V are taken to be near");
-    fused_problem_free(&near);
+    compare_form(run, far, &shape, "where K and V are taken to be near");
 }
 
 /* K and V of several megabytes of a call of many more, which kernels for few rows fetch in another
@@ -233,12 +236,8 @@ void test_near_and_far(test_run *run)
 static void compare_followed(test_run *run, const fused_problem *all)
 {
     fused_shape shape = all->shape;
-    fused_problem followed;
     shape.rows_are_followed = true;
-    fused_problem_make(&followed, run, &shape, all->seed);
-    fused_problem_run(&followed, run);
-    same_bits_all(run, &followed, all, "where the core follows rows");
-    fused_problem_free(&followed);
+    compare_form(run, all, &shape, "where the core follows rows");
 }
 
 /* Rows of K and V that begin with lines, as wide as one row of Q takes in tiles of their own: in
